@@ -1,0 +1,1 @@
+"""Candor's window. Never imports a model library; of the engine it knows contracts and client."""

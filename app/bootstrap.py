@@ -1,0 +1,1 @@
+"""Builds the app from its parts; decides nothing."""

@@ -1,0 +1,1 @@
+"""The Qt loop as the asyncio loop."""

@@ -1,0 +1,1 @@
+"""Conversations as a tree of values, kept in one SQLite file."""

@@ -1,0 +1,1 @@
+"""Paths, resources, logging, single instance."""

@@ -1,0 +1,1 @@
+"""Builds an engine; decides nothing."""

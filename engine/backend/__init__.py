@@ -1,0 +1,1 @@
+"""The MLX side: model loading, rows in a batch, caches, memory."""

@@ -1,0 +1,78 @@
+"""What a caller asks for when it wants an answer."""
+
+import enum
+
+import msgspec
+
+
+class Role(enum.StrEnum):
+    """Who speaks in a message."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation as plain text. The text can never become control tokens."""
+
+    role: Role
+    content: str
+
+
+class SamplingSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the next token is drawn. The defaults leave the model's distribution untouched.
+
+    `temperature` 0 is greedy. `top_k` 0, `top_p` 1 and `min_p` 0 switch that filter off. `seed` None lets the engine
+    choose one; the outcome tells which. Penalties follow mlx-lm: `repetition_penalty` divides or multiplies raw logits
+    (1 is off), presence and frequency penalties are subtracted (0 is off), each over the last `penalty_window` tokens.
+    `logit_bias` is added to raw logits by token id.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    seed: int | None = None
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    penalty_window: int = 64
+    logit_bias: dict[int, float] = {}
+
+
+class CaptureSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What to measure at every step. What is off is absent from the record, never zero.
+
+    `logprob`: the chosen token's log-probability under the model's raw logits. `top_k` (0 to 100): that many most
+    probable tokens of the raw logits. `stages`: the same values after penalties and bias, and again in the
+    distribution drawn from. `entropy`: of the full raw distribution, in nats. `rank`: the chosen token's place, 0 for
+    the best.
+    """
+
+    logprob: bool = True
+    top_k: int = 0
+    stages: bool = False
+    entropy: bool = False
+    rank: bool = False
+
+
+class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="generate"):
+    """One answer asked of one model.
+
+    `model` is the id of a `ModelDescription`. `max_tokens` None means as many as the context has room for. `stop` ends
+    the answer before any of these texts is shown. `thinking` is passed to the template when not None.
+    `continue_last` goes on with a last assistant message instead of opening a new turn. `forced_prefix` is token ids
+    that the answer begins with, exactly. `raw` skips the template: the contents are joined and encoded as plain text.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    sampling: SamplingSettings = SamplingSettings()
+    captures: CaptureSettings = CaptureSettings()
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    thinking: bool | None = None
+    continue_last: bool = False
+    forced_prefix: tuple[int, ...] = ()
+    raw: bool = False

@@ -1,0 +1,1 @@
+"""The execution core: sessions, the shared scheduler, row sampling. No MLX."""

@@ -1,0 +1,1 @@
+"""The engine process, the wire, and the client the app uses."""

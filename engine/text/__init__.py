@@ -1,0 +1,1 @@
+"""From messages to tokens and back, exact to the byte. No MLX."""
