@@ -1,0 +1,190 @@
+"""The method behind an answer: messages in, tokens with their pieces out."""
+
+import secrets
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from engine.backend.residents import ResidentModel, ResidentModels
+from engine.backend.row import Row, RowProgress, RowRequest, SampledToken
+from engine.contracts import (
+    Cancellation,
+    Clock,
+    FinishReason,
+    GenerationRequest,
+    GenerationResult,
+    Output,
+    Problem,
+    ProblemError,
+)
+from engine.text.assembly import AssembledToken, MessageAssembler
+from engine.text.model import EncodedPrompt
+
+PREFILL = "prefill"
+
+
+async def plan_generation(
+    residents: ResidentModels, clock: Clock, request: GenerationRequest, cancellation: Cancellation
+) -> "GenerationPlan":
+    """Load the model if need be, render and encode the messages, and check that they fit.
+
+    Raises `ProblemError`: whatever loading, the template and the context have to say.
+    """
+    opened_ms = clock.now_ms()
+    resident = await residents.obtain(request.model, cancellation)
+    let_go = resident.retain()
+    try:
+        prompt = await resident.text.encode_chat_in_slices(
+            request.messages, thinking=request.thinking, continue_last=request.continue_last, raw=request.raw
+        )
+        _check_context(len(prompt.token_ids) + len(request.forced_prefix), resident.loaded.context_length)
+    except BaseException:
+        let_go()
+        raise
+    return GenerationPlan(request, resident, let_go, prompt, cancellation, Stopwatch(clock, opened_ms))
+
+
+def _check_context(prompt_tokens: int, context_length: int) -> None:
+    if prompt_tokens >= context_length:
+        raise ProblemError(
+            Problem(
+                code="context_full",
+                sentence=f"The conversation is {prompt_tokens:,} tokens long; this model can read {context_length:,}.",
+                remedy="Shorten the message, start a new chat, or choose a model with a longer context.",
+            )
+        )
+
+
+class Stopwatch:
+    """The moments of one answer that its figures are made of."""
+
+    def __init__(self, clock: Clock, opened_ms: float) -> None:
+        self._clock = clock
+        self._opened_ms = opened_ms
+        self._first_ms: float | None = None
+        self._last_ms = opened_ms
+
+    def token_arrived(self) -> None:
+        self._last_ms = self._clock.now_ms()
+        if self._first_ms is None:
+            self._first_ms = self._last_ms
+
+    @property
+    def first_token_seconds(self) -> float:
+        return ((self._first_ms or self._opened_ms) - self._opened_ms) / 1000
+
+    @property
+    def decode_seconds(self) -> float:
+        return (self._last_ms - (self._first_ms or self._last_ms)) / 1000
+
+
+class GenerationPlan:
+    """A prompt that fits, on a model that stays in memory until the plan, or its run, lets go of it."""
+
+    def __init__(
+        self,
+        request: GenerationRequest,
+        resident: ResidentModel,
+        let_go: Callable[[], None],
+        prompt: EncodedPrompt,
+        cancellation: Cancellation,
+        stopwatch: Stopwatch,
+    ) -> None:
+        self._request = request
+        self._resident = resident
+        self._let_go = let_go
+        self._prompt = prompt
+        self._cancellation = cancellation
+        self._stopwatch = stopwatch
+
+    @property
+    def output_token_limit(self) -> int:
+        """What the caller allows, and what the context has room for."""
+        room = self._resident.loaded.context_length - len(self._prompt.token_ids)
+        return room if self._request.max_tokens is None else min(room, self._request.max_tokens)
+
+    async def create_run(self) -> "GenerationRun":
+        request, text = self._request, self._resident.text
+        seed = secrets.randbits(32) if request.sampling.seed is None else request.sampling.seed
+        row = self._resident.group.submit(
+            RowRequest(
+                prompt=self._prompt.token_ids,
+                sampling=msgspec.structs.replace(request.sampling, seed=seed),
+                captures=request.captures,
+                max_tokens=self.output_token_limit,
+                end_ids=text.end_ids,
+                cancellation=self._cancellation,
+                forced_prefix=request.forced_prefix,
+            )
+        )
+        assembler = MessageAssembler(text, stop=request.stop, opens_thinking=self._prompt.opens_thinking)
+        return GenerationRun(row, assembler, seed, len(self._prompt.token_ids), self._stopwatch, self._let_go)
+
+    async def release(self) -> None:
+        self._let_go()
+
+
+class GenerationRun:
+    """One row from its first prompt token to the last one published; owns the row and a hold on the model."""
+
+    def __init__(
+        self,
+        row: Row,
+        assembler: MessageAssembler,
+        seed: int,
+        prompt_tokens: int,
+        stopwatch: Stopwatch,
+        let_go: Callable[[], None],
+    ) -> None:
+        self._row = row
+        self._assembler = assembler
+        self._seed = seed
+        self._prompt_tokens = prompt_tokens
+        self._cached_tokens = 0
+        self._generated_tokens = 0
+        self._stopwatch = stopwatch
+        self._let_go = let_go
+
+    async def execute(self, output: Output) -> GenerationResult:
+        while not self._assembler.stopped and (step := await self._row.next_step()) is not None:
+            await self._publish_step(output, step)
+        await _commit(output, self._assembler.finish())
+        return GenerationResult(
+            finish_reason=self._finish_reason,
+            prompt_tokens=self._prompt_tokens,
+            cached_tokens=self._cached_tokens,
+            generated_tokens=self._generated_tokens,
+            seed=self._seed,
+            first_token_seconds=self._stopwatch.first_token_seconds,
+            decode_seconds=self._stopwatch.decode_seconds,
+        )
+
+    async def close(self) -> None:
+        self._row.close()
+        self._let_go()
+
+    @property
+    def _finish_reason(self) -> FinishReason:
+        if self._assembler.stopped:
+            return FinishReason.STOP_STRING
+        return self._row.finish_reason or FinishReason.END_OF_TURN
+
+    async def _publish_step(self, output: Output, step: RowProgress | SampledToken) -> None:
+        match step:
+            case RowProgress(read=read, total=total, cached=cached):
+                self._cached_tokens = cached
+                await output.progress(read, total, PREFILL)
+            case SampledToken(id=token_id, logprobs=logprobs):
+                self._stopwatch.token_arrived()
+                self._generated_tokens += 1
+                await _commit(output, self._assembler.push(token_id, logprobs))
+
+
+async def _commit(output: Output, tokens: Sequence[AssembledToken]) -> None:
+    """Tokens that are still held back commit nothing; what becomes final together is one batch."""
+    if tokens:
+        await output.commit(
+            [token.id for token in tokens],
+            [token.logprobs for token in tokens],
+            [token.piece for token in tokens],
+        )
