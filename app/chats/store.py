@@ -1,0 +1,227 @@
+"""Conversations in one SQLite file, written before they are acted on."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from app.chats.connection import open_file
+from app.chats.rows import Chunk, checksum_of, chunk_of, tokens_of, turn_of
+from app.chats.store_problems import problem_of
+from app.chats.token_records import TokenRecords, encode_tokens
+from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
+from engine.contracts import GenerationResult, Problem, ProblemError, Role
+
+
+class ChatSummary(NamedTuple):
+    """A chat as a list shows it."""
+
+    id: ChatId
+    title: str
+    changed_ms: int
+
+
+class ChatStore:
+    """The one owner of the chat file. Every call is one short transaction and raises `ProblemError` when it fails.
+
+    It is used on the window's loop: a transaction appends a few kilobytes to the journal and waits for no disk, which
+    costs less than handing it to a thread, and whatever was acted on is then certainly stored.
+
+    `problem` says what was wrong with the file at opening; such a store can still be read.
+    """
+
+    def __init__(self, path: Path, wall_ms: Callable[[], int]) -> None:
+        self._path = path
+        self._wall_ms = wall_ms
+        self._connection, self._is_writable, self.problem = open_file(path)
+
+    @classmethod
+    def open(cls, path: Path, wall_ms: Callable[[], int]) -> Self:
+        """Open the file at `path`; answers that the last run left streaming become interrupted."""
+        store = cls(path, wall_ms)
+        if store._is_writable:
+            store._mark_interrupted()
+        return store
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # Reading
+
+    def list_chats(self) -> tuple[ChatSummary, ...]:
+        """All chats, the last changed first."""
+        rows = self._rows("SELECT id, title, changed_ms FROM chats ORDER BY changed_ms DESC, id DESC")
+        return tuple(ChatSummary(*row) for row in rows)
+
+    def open_tabs(self) -> tuple[ChatId, ...]:
+        """The chats that were open as tabs, from left to right."""
+        return tuple(
+            ChatId(row[0]) for row in self._rows("SELECT id FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
+        )
+
+    def read_chat(self, chat: ChatId) -> Chat:
+        """The chat with all its turns' texts; what is damaged is in it, marked as damaged."""
+        found = self._rows("SELECT title, model, draft, head FROM chats WHERE id = ?", chat)
+        if not found:
+            raise ProblemError(Problem(code="chat_missing", sentence="This conversation is not in the file any more."))
+        title, model, draft, head = found[0]
+        return Chat(id=chat, title=title, model=model, draft=draft, head=head, turns=self._read_turns(chat))
+
+    def read_tokens(self, turn: TurnId) -> TokenRecords:
+        """The tokens of an answer with what was measured of them."""
+        rows = self._rows(
+            "SELECT ordinal, text, checksum, record FROM chunks LEFT JOIN token_records ON chunk = chunks.id"
+            " WHERE turn = ? ORDER BY ordinal",
+            turn,
+        )
+        return tokens_of(chunk_of(*row) for row in rows)
+
+    def _read_turns(self, chat: ChatId) -> tuple[Turn, ...]:
+        chunks: dict[int, list[Chunk]] = {}
+        for turn, *chunk in self._rows(
+            "SELECT turn, ordinal, text, checksum FROM turns JOIN chunks ON turn = turns.id WHERE chat = ?"
+            " ORDER BY turn, ordinal",
+            chat,
+        ):
+            chunks.setdefault(turn, []).append(chunk_of(*chunk))
+        rows = self._rows(
+            "SELECT id, parent, role, state, model, created_ms, result, problem FROM turns WHERE chat = ? ORDER BY id",
+            chat,
+        )
+        return tuple(turn_of(row, chunks.get(row[0], ())) for row in rows)
+
+    # Writing
+
+    def create_chat(self, model: str | None = None) -> ChatId:
+        now = self._wall_ms()
+        with self._transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO chats (model, created_ms, changed_ms) VALUES (?, ?, ?)", (model, now, now)
+            )
+        return ChatId(_new_id(cursor))
+
+    def keep_tabs(self, chats: Sequence[ChatId]) -> None:
+        """Remember which chats are open, in this order."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE chats SET tab = NULL WHERE tab IS NOT NULL")
+            connection.executemany("UPDATE chats SET tab = ? WHERE id = ?", list(enumerate(chats)))
+
+    def keep_draft(self, chat: ChatId, draft: str) -> None:
+        self._change(chat, "draft", draft)
+
+    def keep_model(self, chat: ChatId, model: str) -> None:
+        self._change(chat, "model", model)
+
+    def keep_title(self, chat: ChatId, title: str) -> None:
+        self._change(chat, "title", title)
+
+    def move_head(self, chat: ChatId, head: TurnId | None) -> None:
+        """Show the branch that ends in `head`."""
+        self._change(chat, "head", head)
+
+    def add_user_turn(self, chat: ChatId, parent: TurnId | None, text: str) -> TurnId:
+        """Store what the user said below `parent`, and make it the head."""
+        with self._transaction() as connection:
+            turn = self._insert_turn(chat, parent, Role.USER, TurnState.COMPLETE, None)
+            _insert_chunk(connection, turn, text)
+            _index(connection, turn)
+        return turn
+
+    def begin_answer(self, chat: ChatId, parent: TurnId, model: str) -> TurnId:
+        """Make room for an answer below `parent`, and make it the head."""
+        with self._transaction():
+            return self._insert_turn(chat, parent, Role.ASSISTANT, TurnState.STREAMING, model)
+
+    def append_tokens(self, turn: TurnId, records: TokenRecords) -> None:
+        """Add what came since the last call; what is written does not grow with the answer."""
+        with self._transaction() as connection:
+            chunk = _insert_chunk(connection, turn, records.text)
+            connection.execute("INSERT INTO token_records VALUES (?, ?)", (chunk, encode_tokens(records)))
+
+    def end_answer(
+        self, turn: TurnId, state: TurnState, result: GenerationResult | None = None, problem: Problem | None = None
+    ) -> None:
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE turns SET state = ?, result = ?, problem = ? WHERE id = ?",
+                (state, _json(result), _json(problem), turn),
+            )
+            _index(connection, turn)
+
+    def _insert_turn(
+        self, chat: ChatId, parent: TurnId | None, role: Role, state: TurnState, model: str | None
+    ) -> TurnId:
+        now = self._wall_ms()
+        cursor = self._connection.execute(
+            "INSERT INTO turns (chat, parent, role, state, model, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
+            (chat, parent, role, state, model, now),
+        )
+        turn = TurnId(_new_id(cursor))
+        self._connection.execute("UPDATE chats SET head = ?, changed_ms = ? WHERE id = ?", (turn, now, chat))
+        return turn
+
+    def _change(self, chat: ChatId, column: str, value: str | int | None) -> None:
+        with self._transaction() as connection:
+            connection.execute(f"UPDATE chats SET {column} = ? WHERE id = ?", (value, chat))
+
+    def _mark_interrupted(self) -> None:
+        with self._transaction() as connection:
+            for (turn,) in connection.execute("SELECT id FROM turns WHERE state = 'streaming'").fetchall():
+                connection.execute("UPDATE turns SET state = ? WHERE id = ?", (TurnState.INTERRUPTED, turn))
+                _index(connection, turn)
+
+    def _rows(self, query: str, *parameters: object) -> list[Any]:
+        with self._translated():
+            return self._connection.execute(query, parameters).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing. What the body raises leaves the file as it was."""
+        if not self._is_writable and self.problem is not None:
+            raise ProblemError(self.problem)
+        with self._translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # SQLite has already rolled back by itself when the disk is full.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise ProblemError(problem_of(error, self._path)) from error
+
+
+def _insert_chunk(connection: sqlite3.Connection, turn: TurnId, text: str) -> int:
+    cursor = connection.execute(
+        "INSERT INTO chunks (turn, ordinal, text, checksum)"
+        " VALUES (?1, (SELECT coalesce(max(ordinal) + 1, 0) FROM chunks WHERE turn = ?1), ?2, ?3)",
+        (turn, text, checksum_of(text)),
+    )
+    return _new_id(cursor)
+
+
+def _index(connection: sqlite3.Connection, turn: TurnId) -> None:
+    """Make a finished turn's text findable."""
+    texts: Iterable[tuple[str]] = connection.execute("SELECT text FROM chunks WHERE turn = ? ORDER BY ordinal", (turn,))
+    text = "".join(text for (text,) in texts)
+    connection.execute("INSERT INTO turn_search (rowid, text) VALUES (?, ?)", (turn, text))
+
+
+def _new_id(cursor: sqlite3.Cursor) -> int:
+    if cursor.lastrowid is None:
+        raise AssertionError("an INSERT gives a row id")
+    return cursor.lastrowid
+
+
+def _json(ending: GenerationResult | Problem | None) -> str | None:
+    return None if ending is None else msgspec.json.encode(ending).decode()
