@@ -2,18 +2,25 @@
 
 import json
 import mmap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
-from engine.catalog import gguf_llama, gguf_tokenizer
+from engine.catalog import gguf_tokenizer
 from engine.catalog.gguf_header import GgufHeader, read_header
+from engine.catalog.gguf_llama import LlamaConfig
 from engine.catalog.gguf_metadata import GgufMetadata
+from engine.catalog.gguf_names import EMBEDDING, ArchitectureConfig
 from engine.catalog.gguf_weights import GROUP_SIZE, StoredTensor, WeightForm
-from engine.catalog.problems import unsupported
+from engine.catalog.problems import damaged, unsupported
 from engine.catalog.safetensors_file import encode
 from engine.catalog.staging import StagedFolder
 
-WEIGHTS_FILE = "model.safetensors"
+WEIGHTS_FILE: Final = "model.safetensors"
+
+_ARCHITECTURES: Final[Mapping[str, Callable[[GgufMetadata, int, Container[str]], ArchitectureConfig]]] = {
+    "llama": LlamaConfig,
+}
 
 OnBytes = Callable[[int, int], None]
 """Told the bytes of weights written so far, with their total."""
@@ -28,13 +35,12 @@ class GgufConversion:
     def __init__(self, source: Path, form: WeightForm) -> None:
         header = read_header(source)
         metadata = GgufMetadata(header.metadata, source)
-        architecture = metadata.architecture
-        if architecture != "llama":
-            raise unsupported(source, f"the architecture {architecture}")
+        vocabulary_size = _vocabulary_size(header, source)
+        config = _architecture(metadata, vocabulary_size, header)
         self._source = source
-        self._config = gguf_llama.config(metadata, header.tensors)
-        self._tensors = _stored(header, source, form)
-        self._tokenizer = gguf_tokenizer.build(metadata, header.tensors[gguf_llama.EMBEDDING].shape[0])
+        self._config = config.to_json()
+        self._tensors = _placed(header, config, source, form)
+        self._tokenizer = gguf_tokenizer.build(metadata, vocabulary_size)
 
     @property
     def weight_bytes(self) -> int:
@@ -69,13 +75,32 @@ class GgufConversion:
         yield from tokens.files.items()
 
 
-def _stored(header: GgufHeader, source: Path, form: WeightForm) -> list[StoredTensor]:
-    stored = []
-    for entry in header.tensors.values():
-        name = gguf_llama.mlx_name(entry.name)
-        if name is None:
-            raise unsupported(source, f"the tensor {entry.name}")
-        stored.append(StoredTensor(name, entry, form))
+def _architecture(metadata: GgufMetadata, vocabulary_size: int, header: GgufHeader) -> ArchitectureConfig:
+    name = metadata.required("general.architecture", str)
+    architecture = _ARCHITECTURES.get(name)
+    if architecture is None:
+        raise unsupported(metadata.path, f"the architecture {name}")
+    return architecture(metadata, vocabulary_size, header.tensors)
+
+
+def _vocabulary_size(header: GgufHeader, source: Path) -> int:
+    """Rows of the embedding, which may be more than there are tokens."""
+    embedding = header.tensors.get(EMBEDDING)
+    if embedding is None:
+        raise damaged(source, "it has no token embedding")
+    return embedding.shape[0]
+
+
+def _placed(header: GgufHeader, config: ArchitectureConfig, source: Path, form: WeightForm) -> list[StoredTensor]:
+    """Every tensor in its slot: none missing, none of another shape, none left over."""
+    unused, stored = dict(header.tensors), []
+    for slot in config.slots():
+        entry = unused.pop(slot.source, None)
+        if entry is None or entry.shape != slot.shape:
+            raise damaged(source, f"its tensor {slot.source} is missing or has another shape than its metadata says")
+        stored.append(StoredTensor(slot.target, entry, form))
+    if unused:
+        raise unsupported(source, f"the tensor {next(iter(unused))}")
     return stored
 
 

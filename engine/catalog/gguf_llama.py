@@ -1,93 +1,94 @@
 """The llama architecture: from GGUF's names to those of mlx-lm."""
 
-import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Container, Iterator
 
-from engine.catalog.gguf_header import TensorEntry
 from engine.catalog.gguf_metadata import GgufMetadata
+from engine.catalog.gguf_names import EMBEDDING, OUTPUT, TensorSlot
 from engine.catalog.problems import damaged, unsupported
 
-EMBEDDING: Final = "token_embd.weight"
-_OUTPUT: Final = "output.weight"
 
-_OUTSIDE_LAYERS: Final = {
-    EMBEDDING: "model.embed_tokens.weight",
-    "output_norm.weight": "model.norm.weight",
-    _OUTPUT: "lm_head.weight",
-}
-_INSIDE_A_LAYER: Final = {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
-_LAYER_TENSOR: Final = re.compile(r"blk\.(\d{1,4})\.(\w+)\.(weight|bias)")
+class LlamaConfig:
+    """The numbers of one llama model, all from its metadata. Raises ProblemError where mlx-lm's llama differs."""
 
+    def __init__(self, metadata: GgufMetadata, vocabulary_size: int, tensors: Container[str]) -> None:
+        self._metadata = metadata
+        self._vocabulary = vocabulary_size
+        self._tensors = tensors
+        self._hidden = self._positive("embedding_length")
+        self._layers = self._positive("block_count")
+        self._inner = self._positive("feed_forward_length")
+        self._heads = self._positive("attention.head_count")
+        self._kv_heads = self._positive("attention.head_count_kv", self._heads)
+        self._head_dim = self._positive("attention.key_length", self._hidden // self._heads)
+        self._refuse_what_has_no_place()
 
-def mlx_name(gguf_name: str) -> str | None:
-    """The name mlx-lm gives the tensor, or None for one it has no place for."""
-    if name := _OUTSIDE_LAYERS.get(gguf_name):
-        return name
-    match = _LAYER_TENSOR.fullmatch(gguf_name)
-    part = match and _INSIDE_A_LAYER.get(match[2])
-    return f"model.layers.{match[1]}.{part}.{match[3]}" if match and part else None
+    def to_json(self) -> dict[str, object]:
+        """mlx-lm's `config.json`, without what concerns quantisation and tokens."""
+        metadata = self._metadata
+        return {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            "hidden_size": self._hidden,
+            "num_hidden_layers": self._layers,
+            "intermediate_size": self._inner,
+            "num_attention_heads": self._heads,
+            "num_key_value_heads": self._kv_heads,
+            "head_dim": self._head_dim,
+            "rms_norm_eps": metadata.required("llama.attention.layer_norm_rms_epsilon", float),
+            "vocab_size": self._vocabulary,
+            "max_position_embeddings": metadata.required("llama.context_length", int),
+            "rope_theta": metadata.optional("llama.rope.freq_base", float, 10_000.0),
+            # GGUF files hold the rows of q and k in the order that pairs neighbours.
+            "rope_traditional": True,
+            "rope_scaling": self._rope_scaling(),
+            "attention_bias": "blk.0.attn_q.bias" in self._tensors,
+            "mlp_bias": "blk.0.ffn_up.bias" in self._tensors,
+            "tie_word_embeddings": OUTPUT not in self._tensors,
+        }
 
+    def slots(self) -> Iterator[TensorSlot]:
+        """Every tensor the model consists of."""
+        yield TensorSlot(EMBEDDING, "model.embed_tokens.weight", (self._vocabulary, self._hidden))
+        for layer in range(self._layers):
+            yield from self._layer_slots(f"blk.{layer}", f"model.layers.{layer}")
+        yield TensorSlot("output_norm.weight", "model.norm.weight", (self._hidden,))
+        if OUTPUT in self._tensors:
+            yield TensorSlot(OUTPUT, "lm_head.weight", (self._vocabulary, self._hidden))
 
-def config(metadata: GgufMetadata, tensors: Mapping[str, TensorEntry]) -> dict[str, object]:
-    """mlx-lm's `config.json` for the model, without what concerns quantisation and tokens."""
-    _refuse_what_mlx_lm_has_no_place_for(metadata)
-    heads = metadata.required("llama.attention.head_count", int)
-    hidden = metadata.required("llama.embedding_length", int)
-    if heads <= 0 or hidden <= 0:
-        raise damaged(metadata.path, "its attention has no heads")
-    head_dim = metadata.optional("llama.attention.key_length", int, hidden // heads)
-    if metadata.optional("llama.rope.dimension_count", int, head_dim) != head_dim:
-        raise unsupported(metadata.path, "rotating a part of each head")
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "hidden_size": hidden,
-        "num_hidden_layers": metadata.required("llama.block_count", int),
-        "intermediate_size": metadata.required("llama.feed_forward_length", int),
-        "num_attention_heads": heads,
-        "num_key_value_heads": metadata.optional("llama.attention.head_count_kv", int, heads),
-        "head_dim": head_dim,
-        "rms_norm_eps": metadata.required("llama.attention.layer_norm_rms_epsilon", float),
-        "vocab_size": _vocabulary_size(metadata, tensors),
-        "max_position_embeddings": metadata.required("llama.context_length", int),
-        "rope_theta": metadata.optional("llama.rope.freq_base", float, 10_000.0),
-        # GGUF files hold the rows of q and k in the order that pairs neighbours.
-        "rope_traditional": True,
-        "rope_scaling": _rope_scaling(metadata),
-        "attention_bias": "blk.0.attn_q.bias" in tensors,
-        "mlp_bias": "blk.0.ffn_up.bias" in tensors,
-        "tie_word_embeddings": _OUTPUT not in tensors,
-    }
+    def _layer_slots(self, source: str, target: str) -> Iterator[TensorSlot]:
+        queries, keys = self._heads * self._head_dim, self._kv_heads * self._head_dim
+        yield TensorSlot(f"{source}.attn_norm.weight", f"{target}.input_layernorm.weight", (self._hidden,))
+        yield TensorSlot(f"{source}.ffn_norm.weight", f"{target}.post_attention_layernorm.weight", (self._hidden,))
+        for part, module, rows, columns in (
+            ("attn_q", "self_attn.q_proj", queries, self._hidden),
+            ("attn_k", "self_attn.k_proj", keys, self._hidden),
+            ("attn_v", "self_attn.v_proj", keys, self._hidden),
+            ("attn_output", "self_attn.o_proj", self._hidden, queries),
+            ("ffn_gate", "mlp.gate_proj", self._inner, self._hidden),
+            ("ffn_up", "mlp.up_proj", self._inner, self._hidden),
+            ("ffn_down", "mlp.down_proj", self._hidden, self._inner),
+        ):
+            yield TensorSlot(f"{source}.{part}.weight", f"{target}.{module}.weight", (rows, columns))
+            if f"{source}.{part}.bias" in self._tensors:
+                yield TensorSlot(f"{source}.{part}.bias", f"{target}.{module}.bias", (rows,))
 
+    def _refuse_what_has_no_place(self) -> None:
+        if self._metadata.optional("llama.expert_count", int, 0):
+            raise unsupported(self._metadata.path, "a mixture of experts")
+        if self._metadata.optional("llama.rope.dimension_count", int, self._head_dim) != self._head_dim:
+            raise unsupported(self._metadata.path, "rotating a part of each head")
 
-def _refuse_what_mlx_lm_has_no_place_for(metadata: GgufMetadata) -> None:
-    if metadata.optional("llama.expert_count", int, 0):
-        raise unsupported(metadata.path, "a mixture of experts")
+    def _rope_scaling(self) -> dict[str, object] | None:
+        kind = self._metadata.optional("llama.rope.scaling.type", str, "none")
+        if kind == "none":
+            return None
+        if kind != "linear":
+            raise unsupported(self._metadata.path, f"rotary scaling of kind {kind}")
+        return {"rope_type": "linear", "factor": self._metadata.required("llama.rope.scaling.factor", float)}
 
-
-def _vocabulary_size(metadata: GgufMetadata, tensors: Mapping[str, TensorEntry]) -> int:
-    """Rows of the embedding, which may be more than there are tokens."""
-    embedding = tensors.get(EMBEDDING)
-    if embedding is None or len(embedding.shape) != 2:
-        raise damaged(metadata.path, "it has no token embedding")
-    return embedding.shape[0]
-
-
-def _rope_scaling(metadata: GgufMetadata) -> dict[str, object] | None:
-    kind = metadata.optional("llama.rope.scaling.type", str, "none")
-    if kind == "none":
-        return None
-    if kind != "linear":
-        raise unsupported(metadata.path, f"rotary scaling of kind {kind}")
-    return {"rope_type": "linear", "factor": metadata.required("llama.rope.scaling.factor", float)}
+    def _positive(self, key: str, default: int | None = None) -> int:
+        name = f"llama.{key}"
+        number = self._metadata.optional(name, int, default) if default else self._metadata.required(name, int)
+        if not number:
+            raise damaged(self._metadata.path, f"its {name} is 0")
+        return number

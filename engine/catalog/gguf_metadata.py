@@ -1,5 +1,6 @@
 """Typed look-ups in GGUF metadata, whose values may have any type or be absent."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar, overload
@@ -8,7 +9,6 @@ from engine.catalog.gguf_header import Value
 from engine.catalog.problems import damaged
 
 S = TypeVar("S", int, float, bool, str)
-_ABSENT = object()
 
 
 class GgufMetadata:
@@ -17,11 +17,6 @@ class GgufMetadata:
     def __init__(self, values: Mapping[str, Value], path: Path) -> None:
         self._values = values
         self.path = path
-
-    @property
-    def architecture(self) -> str:
-        """The family of the model; most other keys begin with it."""
-        return self.required("general.architecture", str)
 
     def required(self, key: str, kind: type[S]) -> S:
         """The value of `key`."""
@@ -39,13 +34,18 @@ class GgufMetadata:
         value = self._values.get(key)
         if value is None:
             return default
-        if type(value) is not kind:
-            raise damaged(self.path, f"its {key} is not of the expected kind")
+        if type(value) is not kind or not _is_sensible(value):
+            raise damaged(self.path, f"its {key} makes no sense")
         return value
 
     def sequence(self, key: str, kind: type[S]) -> list[S]:
         """The list at `key`, all of whose items are of `kind`."""
         value = self._values.get(key)
         if not isinstance(value, list) or any(type(item) is not kind for item in value):
-            raise damaged(self.path, f"its {key} is not a list of the expected kind")
+            raise damaged(self.path, f"its {key} makes no sense")
         return [item for item in value if isinstance(item, kind)]
+
+
+def _is_sensible(value: float | str) -> bool:
+    """Numbers count things or scale them: none is negative, infinite or undefined."""
+    return isinstance(value, str) or (math.isfinite(value) and value >= 0)

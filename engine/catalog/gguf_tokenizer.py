@@ -50,11 +50,12 @@ def _files(metadata: GgufMetadata, tokenizer: Tokenizer, tokens: list[str]) -> I
 
 
 def _config(metadata: GgufMetadata, tokens: list[str]) -> dict[str, object]:
+    architecture = metadata.required("general.architecture", str)
     config: dict[str, object] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "add_prefix_space": False,
-        "model_max_length": metadata.required(f"{metadata.architecture}.context_length", int),
+        "model_max_length": metadata.required(f"{architecture}.context_length", int),
     }
     for key, role in (("bos", "bos"), ("eos", "eos"), ("unknown", "unk"), ("padding", "pad")):
         token_id = _token_id(metadata, key, tokens)
