@@ -1,1 +1,1 @@
-"""Disposal and the clock: what every other part of the engine stands on."""
+"""What every part of the engine stands on: time, and cleaning up to the end."""
