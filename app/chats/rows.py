@@ -8,13 +8,14 @@ import msgspec
 
 from app.chats.token_records import TokenRecords, decode_tokens
 from app.chats.tree import Turn, TurnId, TurnState
-from engine.contracts import GenerationResult, Problem, Role, TokenLogprobs, TokenPiece
+from engine.contracts import GenerationResult, Part, Problem, Role, TokenLogprobs, TokenPiece
 
 
 class Chunk(NamedTuple):
-    """A stretch of a turn's text; `record` is None where no tokens were stored."""
+    """A stretch of a turn's text in one part of the message; `record` is None where no tokens were stored."""
 
     ordinal: int
+    part: str
     text: str
     checksum: int
     record: bytes | None = None
@@ -24,11 +25,12 @@ class Chunk(NamedTuple):
         return self.checksum == checksum_of(self.text)
 
 
-def chunk_of(ordinal: Any, text: Any, checksum: Any, record: Any = None) -> Chunk:  # noqa: ANN401 a file may hold anything
-    """What is not of its column's type becomes a chunk that is not intact."""
-    if isinstance(ordinal, int) and isinstance(text, str) and isinstance(checksum, int):
-        return Chunk(ordinal, text, checksum, record if isinstance(record, bytes) else None)
-    return Chunk(-1, "", -1)
+def chunk_of(row: Sequence[object]) -> Chunk:
+    """`row` is (ordinal, part, text, checksum, record or nothing). What is of a wrong type becomes not intact."""
+    try:
+        return msgspec.convert(row, Chunk)
+    except msgspec.ValidationError:
+        return Chunk(-1, Part.ANSWER, "", -1)
 
 
 def checksum_of(text: str) -> int:
@@ -37,18 +39,20 @@ def checksum_of(text: str) -> int:
 
 def turn_of(row: Sequence[Any], chunks: Sequence[Chunk]) -> Turn:
     """`row` is (id, parent, role, state, model, created_ms, result, problem). Never raises for what a file may hold."""
-    id_, parent, role, state, model, created_ms, result, problem = row
-    text = "".join(chunk.text for chunk in chunks)
-    fields = {"id": id_, "parent": parent, "role": role, "state": state, "model": model, "created_ms": created_ms}
+    id_, parent, role, *_, result, problem = row
+    text = "".join(chunk.text for chunk in chunks if chunk.part != Part.THINKING)
+    thinking = "".join(chunk.text for chunk in chunks if chunk.part == Part.THINKING)
+    fields = dict(zip(_TURN_FIELDS, row, strict=False)) | {"text": text, "thinking": thinking}
     try:
-        turn = msgspec.convert(fields | {"text": text}, Turn)
+        turn = msgspec.convert(fields, Turn)
         ending = msgspec.structs.replace(
             turn, result=_ending(result, GenerationResult), problem=_ending(problem, Problem)
         )
     except msgspec.MsgspecError:
         known_role = role if role in set(Role) else Role.ASSISTANT
         known_parent = TurnId(parent) if isinstance(parent, int) else None
-        return Turn(id=id_, parent=known_parent, role=Role(known_role), text=text, state=TurnState.DAMAGED)
+        known = Turn(id=id_, parent=known_parent, role=Role(known_role), text=text, thinking=thinking)
+        return msgspec.structs.replace(known, state=TurnState.DAMAGED)
     return ending if are_whole(chunks) else msgspec.structs.replace(ending, state=TurnState.DAMAGED)
 
 
@@ -80,6 +84,8 @@ def _decoded(chunk: Chunk) -> TokenRecords | None:
 def _unmeasured(text: str, offset: int) -> TokenRecords:
     return TokenRecords((TokenPiece(NO_TOKEN, text.encode(), text, offset, offset + len(text)),), (None,))
 
+
+_TURN_FIELDS = ("id", "parent", "role", "state", "model", "created_ms")
 
 NO_TOKEN = -1
 """The id of a piece whose tokens are not known."""

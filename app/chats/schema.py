@@ -34,6 +34,7 @@ _FIRST: Final[Migration] = (
         id INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL REFERENCES turns ON DELETE CASCADE,
         ordinal INTEGER NOT NULL,
+        part TEXT NOT NULL,
         text TEXT NOT NULL,
         checksum INTEGER NOT NULL,
         UNIQUE (turn, ordinal)

@@ -13,7 +13,7 @@ from app.chats.rows import Chunk, checksum_of, chunk_of, tokens_of, turn_of
 from app.chats.store_problems import problem_of
 from app.chats.token_records import TokenRecords, encode_tokens
 from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
-from engine.contracts import GenerationResult, Problem, ProblemError, Role
+from engine.contracts import GenerationResult, Part, Problem, ProblemError, Role
 
 
 class ChatSummary(NamedTuple):
@@ -56,11 +56,10 @@ class ChatStore:
         rows = self._rows("SELECT id, title, changed_ms FROM chats ORDER BY changed_ms DESC, id DESC")
         return tuple(ChatSummary(*row) for row in rows)
 
-    def open_tabs(self) -> tuple[ChatId, ...]:
+    def open_tabs(self) -> tuple[ChatSummary, ...]:
         """The chats that were open as tabs, from left to right."""
-        return tuple(
-            ChatId(row[0]) for row in self._rows("SELECT id FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
-        )
+        rows = self._rows("SELECT id, title, changed_ms FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
+        return tuple(ChatSummary(*row) for row in rows)
 
     def read_chat(self, chat: ChatId) -> Chat:
         """The chat with all its turns' texts; what is damaged is in it, marked as damaged."""
@@ -73,20 +72,20 @@ class ChatStore:
     def read_tokens(self, turn: TurnId) -> TokenRecords:
         """The tokens of an answer with what was measured of them."""
         rows = self._rows(
-            "SELECT ordinal, text, checksum, record FROM chunks LEFT JOIN token_records ON chunk = chunks.id"
+            "SELECT ordinal, part, text, checksum, record FROM chunks LEFT JOIN token_records ON chunk = chunks.id"
             " WHERE turn = ? ORDER BY ordinal",
             turn,
         )
-        return tokens_of(chunk_of(*row) for row in rows)
+        return tokens_of(chunk_of(row) for row in rows)
 
     def _read_turns(self, chat: ChatId) -> tuple[Turn, ...]:
         chunks: dict[int, list[Chunk]] = {}
         for turn, *chunk in self._rows(
-            "SELECT turn, ordinal, text, checksum FROM turns JOIN chunks ON turn = turns.id WHERE chat = ?"
+            "SELECT turn, ordinal, part, text, checksum FROM turns JOIN chunks ON turn = turns.id WHERE chat = ?"
             " ORDER BY turn, ordinal",
             chat,
         ):
-            chunks.setdefault(turn, []).append(chunk_of(*chunk))
+            chunks.setdefault(turn, []).append(chunk_of(chunk))
         rows = self._rows(
             "SELECT id, parent, role, state, model, created_ms, result, problem FROM turns WHERE chat = ? ORDER BY id",
             chat,
@@ -122,24 +121,20 @@ class ChatStore:
         """Show the branch that ends in `head`."""
         self._change(chat, "head", head)
 
-    def add_user_turn(self, chat: ChatId, parent: TurnId | None, text: str) -> TurnId:
-        """Store what the user said below `parent`, and make it the head."""
+    def add_exchange(self, chat: ChatId, parent: TurnId | None, text: str, model: str) -> tuple[TurnId, TurnId]:
+        """Store what the user said below `parent` with an empty answer below that, and make the answer the head."""
         with self._transaction() as connection:
-            turn = self._insert_turn(chat, parent, Role.USER, TurnState.COMPLETE, None)
-            _insert_chunk(connection, turn, text)
-            _index(connection, turn)
-        return turn
-
-    def begin_answer(self, chat: ChatId, parent: TurnId, model: str) -> TurnId:
-        """Make room for an answer below `parent`, and make it the head."""
-        with self._transaction():
-            return self._insert_turn(chat, parent, Role.ASSISTANT, TurnState.STREAMING, model)
+            question = self._insert_turn(chat, parent, Role.USER, TurnState.COMPLETE, None)
+            _insert_chunk(connection, question, Part.ANSWER, text)
+            _index(connection, question)
+            return question, self._insert_turn(chat, question, Role.ASSISTANT, TurnState.STREAMING, model)
 
     def append_tokens(self, turn: TurnId, records: TokenRecords) -> None:
         """Add what came since the last call; what is written does not grow with the answer."""
         with self._transaction() as connection:
-            chunk = _insert_chunk(connection, turn, records.text)
-            connection.execute("INSERT INTO token_records VALUES (?, ?)", (chunk, encode_tokens(records)))
+            for part, stretch in records.by_part():
+                chunk = _insert_chunk(connection, turn, part, stretch.text)
+                connection.execute("INSERT INTO token_records VALUES (?, ?)", (chunk, encode_tokens(stretch)))
 
     def end_answer(
         self, turn: TurnId, state: TurnState, result: GenerationResult | None = None, problem: Problem | None = None
@@ -201,11 +196,11 @@ class ChatStore:
             raise ProblemError(problem_of(error, self._path)) from error
 
 
-def _insert_chunk(connection: sqlite3.Connection, turn: TurnId, text: str) -> int:
+def _insert_chunk(connection: sqlite3.Connection, turn: TurnId, part: Part, text: str) -> int:
     cursor = connection.execute(
-        "INSERT INTO chunks (turn, ordinal, text, checksum)"
-        " VALUES (?1, (SELECT coalesce(max(ordinal) + 1, 0) FROM chunks WHERE turn = ?1), ?2, ?3)",
-        (turn, text, checksum_of(text)),
+        "INSERT INTO chunks (turn, ordinal, part, text, checksum)"
+        " VALUES (?1, (SELECT coalesce(max(ordinal) + 1, 0) FROM chunks WHERE turn = ?1), ?2, ?3, ?4)",
+        (turn, part, text, checksum_of(text)),
     )
     return _new_id(cursor)
 

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, groupby, islice
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -25,6 +25,12 @@ class TokenRecords(NamedTuple):
     @property
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
+
+    def by_part(self) -> Iterator[tuple[Part, "TokenRecords"]]:
+        """The stretches of neighbours in the same part of the message."""
+        for part, tokens in groupby(zip(self.pieces, self.logprobs, strict=True), lambda token: token[0].part):
+            pieces, logprobs = zip(*tokens, strict=True)
+            yield part, TokenRecords(pieces, logprobs)
 
 
 class _Vocabulary(msgspec.Struct, array_like=True):

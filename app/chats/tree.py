@@ -28,13 +28,15 @@ class TurnState(enum.StrEnum):
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """One message. Turns with the same parent are versions of each other; `parent` None begins the conversation.
 
-    `text` is all that could be read. `result` and `problem` say how an answer ended, when it did.
+    `text` is what was said, `thinking` what a model thought before; both are all that could be read. `result` and
+    `problem` say how an answer ended, when it did.
     """
 
     id: TurnId
     parent: TurnId | None
     role: Role
     text: str
+    thinking: str = ""
     state: TurnState = TurnState.COMPLETE
     model: str | None = None
     created_ms: int = 0

@@ -1,0 +1,129 @@
+"""The models of this machine, shared by all tabs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, assert_never
+
+from app.presenters.phases import Idle, Loading, Phase, Working, phase_of
+from app.presenters.ports import Tasks
+from app.presenters.remedies import NO_MODEL, Remedy, problem_of
+from app.settings.declarations import DEFAULT_MODEL, MODEL_FOLDERS
+from app.settings.settings import Settings
+from engine.contracts import (
+    Cancelled,
+    Completed,
+    Engine,
+    Failed,
+    InstallRequest,
+    LoadRequest,
+    ModelDescription,
+    ModelSource,
+    Problem,
+    ProblemError,
+    Progress,
+    Session,
+    Unsubscribe,
+)
+
+
+class ModelShelf:
+    """Lists models, installs the starter, loads a model ahead of its first use; tells every listener of each change.
+
+    `phase` is what it is doing; `problem` is why there is nothing to choose from, with a `remedy` to apply, or None.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings, tasks: Tasks) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._tasks = tasks
+        self._listeners: dict[object, Callable[[], None]] = {}
+        self.models: tuple[ModelDescription, ...] = ()
+        self.phase: Phase = Idle()
+        self.problem: Problem | None = None
+        self.remedy: Remedy | None = None
+
+    def subscribe(self, listener: Callable[[], None]) -> Unsubscribe:
+        """Call `listener` after every change, until what is returned is called, any number of times."""
+        token = object()
+        self._listeners[token] = listener
+
+        def unsubscribe() -> None:
+            self._listeners.pop(token, None)
+
+        return unsubscribe
+
+    def choose(self, wanted: str | None) -> ModelDescription | None:
+        """The usable model with the id `wanted`; else the user's default, else the starter, else the first."""
+        usable = [model for model in self.models if model.problem is None]
+        by_id = {model.id: model for model in usable}
+        starter = next((model for model in usable if model.source is ModelSource.STARTER), None)
+        preferred = by_id.get(wanted or "") or by_id.get(self._settings[DEFAULT_MODEL] or "")
+        return preferred or starter or next(iter(usable), None)
+
+    def refresh_soon(self) -> None:
+        """Ask the engine again; starts it when it does not run."""
+        self._tasks.start(self.refresh(), "list models")
+
+    async def refresh(self) -> None:
+        """Ask the engine again, and return when the answer is on the shelf."""
+        self._change(Working("starting the engine"))
+        folders = self._settings[MODEL_FOLDERS]
+        try:
+            self.models = await self._engine.list_models(folders)
+        except ProblemError as error:
+            self._change(Idle(), error.problem, Remedy.TRY_AGAIN)
+        else:
+            self._change(Idle(), *((None, None) if self.choose(None) else (NO_MODEL, Remedy.GET_STARTER)))
+
+    async def open_folder(self, folder: str) -> str | None:
+        """Remember `folder`, and answer the id of a model found there. Raises `ProblemError` when it cannot be kept."""
+        known = self._settings[MODEL_FOLDERS]
+        if folder not in known:
+            self._settings[MODEL_FOLDERS] = (*known, folder)
+        await self.refresh()
+        return next((model.id for model in self.models if Path(model.id).is_relative_to(folder)), None)
+
+    async def apply(self, remedy: Remedy) -> None:
+        """Do what the button says."""
+        match remedy:
+            case Remedy.GET_STARTER:
+                await self.install_starter()
+            case Remedy.TRY_AGAIN:
+                await self.refresh()
+            case _:
+                assert_never(remedy)
+
+    async def install_starter(self) -> None:
+        """Fetch and convert the starter model, then list again."""
+        self._change(Working("getting the starter model"))
+        session = self._engine.install_starter(InstallRequest())
+        problem = await self._follow(session, lambda progress: phase_of(progress, ""))
+        if problem is None:
+            await self.refresh()
+        else:
+            self._change(Idle(), problem, Remedy.GET_STARTER)
+
+    async def load_ahead(self, model: ModelDescription) -> None:
+        """Make `model` resident. What goes wrong is said when it is asked for an answer."""
+        self._change(Loading(model.name))
+        session = self._engine.load(LoadRequest(model.id))
+        await self._follow(session, lambda progress: phase_of(progress, model.name))
+        self._change(Idle())
+
+    async def _follow(self, session: Session[Any], shown: Callable[[Progress], Phase]) -> Problem | None:
+        """Show the session's progress; the problem it ended with, or None."""
+        async with session:
+            async for event in session:
+                if isinstance(event, Progress):
+                    self._change(shown(event))
+            outcome = await session.outcome()
+        match outcome:
+            case Completed() | Cancelled():
+                return None
+            case Failed(error):
+                return problem_of(error)
+
+    def _change(self, phase: Phase, problem: Problem | None = None, remedy: Remedy | None = None) -> None:
+        self.phase, self.problem, self.remedy = phase, problem, remedy
+        for listener in tuple(self._listeners.values()):
+            listener()
