@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.chats.schema import LATEST, migrate, version_of
-from app.chats.store_problems import newer_version, problem_of
+from app.chats.store_problems import already_in_use, newer_version, problem_of
 from engine.contracts import Problem
 
 _BUSY_SECONDS = 0.2
@@ -22,13 +22,15 @@ class OpenFile(NamedTuple):
     problem: Problem | None = None
 
 
-def open_file(path: Path) -> OpenFile:
-    """Open `path`, new if need be.
+def open_file(path: Path, may_write: bool = True) -> OpenFile:
+    """Open `path`, new if need be. `may_write` False: another Candor has it open.
 
     A file of a newer version, or one that cannot be written now, is opened for reading only. One that cannot be read
     at all is left alone, and an empty one in memory takes its place.
     """
     try:
+        if not may_write:
+            return _second_best(path, already_in_use(path))
         if _version_before_writing(path) > LATEST:
             return OpenFile(_connect_read_only(path), False, newer_version(path))
         return OpenFile(_connect_writable(path), True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from app.chats.connection import open_file
+from app.chats.connection import OpenFile, open_file
 from app.chats.rows import Chunk, checksum_of, chunk_of, tokens_of, turn_of
 from app.chats.store_problems import problem_of
 from app.chats.token_records import TokenRecords, encode_tokens
@@ -33,15 +33,18 @@ class ChatStore:
     `problem` says what was wrong with the file at opening; such a store can still be read.
     """
 
-    def __init__(self, path: Path, wall_ms: Callable[[], int]) -> None:
+    def __init__(self, path: Path, wall_ms: Callable[[], int], file: OpenFile) -> None:
         self._path = path
         self._wall_ms = wall_ms
-        self._connection, self._is_writable, self.problem = open_file(path)
+        self._connection, self._is_writable, self.problem = file
 
     @classmethod
-    def open(cls, path: Path, wall_ms: Callable[[], int]) -> Self:
-        """Open the file at `path`; answers that the last run left streaming become interrupted."""
-        store = cls(path, wall_ms)
+    def open(cls, path: Path, wall_ms: Callable[[], int], may_write: bool = True) -> Self:
+        """Open the file at `path`; answers that the last run left streaming become interrupted.
+
+        `may_write` False: another Candor has it open.
+        """
+        store = cls(path, wall_ms, open_file(path, may_write))
         if store._is_writable:
             store._mark_interrupted()
         return store

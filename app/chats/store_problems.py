@@ -50,7 +50,7 @@ def _unavailable(path: Path) -> Problem:
 def already_in_use(path: Path) -> Problem:
     return Problem(
         code="store_locked",
-        sentence=f"Another program uses the conversations in {path}: nothing can be saved.",
+        sentence=f"Another program, perhaps another Candor, uses the conversations in {path}: nothing can be saved.",
         remedy="Close it and try again.",
     )
 

@@ -44,3 +44,9 @@ def start_logging(path: Path) -> logging.Handler:
     logging.getLogger().addHandler(handler)
     logging.getLogger("app").setLevel(logging.INFO)
     return handler
+
+
+def stop_logging(handler: logging.Handler) -> None:
+    """Undo `start_logging`."""
+    logging.getLogger().removeHandler(handler)
+    handler.close()

@@ -65,14 +65,22 @@ class ChatPresenter:
 
     async def send(self, text: str) -> None:
         """Store and show `text`, then have it answered. What cannot be sent stays in the composer, with the reason."""
+        self._draft.change("")
+        # Lone surrogates, which Qt lets through, can be neither stored nor sent.
+        text = text.encode("utf-8", "replace").decode()
         model = self._model()
-        if (refusal := self._refusal(text, model)) or model is None:
+        refusal = self._refusal(text, model)
+        if refusal or model is None:
+            self._give_back(text)
             self._view.show_status(refusal)
             return
         self.show()
-        with self._reporting():
-            # Lone surrogates, which Qt lets through, can be neither stored nor sent.
-            exchange = self._conversation.ask(text.encode("utf-8", "replace").decode(), model.id)
+        try:
+            exchange = self._conversation.ask(text, model.id)
+        except ProblemError as error:
+            self._give_back(text)
+            self._show_problem(error.problem)
+        else:
             self._show_exchange(exchange)
             await self._have_answered(exchange, model)
 
@@ -102,6 +110,11 @@ class ChatPresenter:
         self._problem = None
         if (remedy := self._services.shelf.remedy) is not None:
             await self._services.shelf.apply(remedy)
+
+    def engine_ended(self, problem: Problem) -> None:
+        """A tab with an answer under way hears it from its session."""
+        if self._answer is None:
+            self._show_problem(problem)
 
     async def close(self) -> None:
         """Keep the draft, end the session, and return when nothing of the tab runs. Idempotent."""
@@ -158,19 +171,24 @@ class ChatPresenter:
             # Starts the engine again when it died, and takes away a model that is gone.
             self._services.shelf.refresh_soon()
         if not has_begun:
-            self._give_back(exchange)
+            self._withdraw(exchange)
 
-    def _give_back(self, exchange: Exchange) -> None:
+    def _withdraw(self, exchange: Exchange) -> None:
         """A message that got no word of an answer goes back to the composer, and out of what the model is told.
 
         It stays on the screen until the next one is sent: a message that is too long for the model would otherwise
         spoil all that follow.
         """
-        self._conversation.withdraw(exchange.question)
-        self._is_drawn = False
+        with self._reporting():
+            self._conversation.withdraw(exchange.question)
+            self._is_drawn = False
+        self._give_back(exchange.question.text)
+
+    def _give_back(self, text: str) -> None:
+        """The composer empties itself when it sends; what the user has begun to write since then stays."""
         if not self._draft.draft:
-            self._view.show_draft(exchange.question.text)
-            self._draft.change(exchange.question.text)
+            self._view.show_draft(text)
+            self._draft.change(text)
 
     def _draw(self) -> None:
         with self._reporting():
@@ -183,8 +201,6 @@ class ChatPresenter:
         self._view.begin_message(key_of(question.id), question.role, question.text)
         self._view.end_message(key_of(question.id))
         self._view.begin_message(key_of(answer.id), answer.role)
-        self._view.show_draft("")
-        self._draft.change("")
         self._show_problem(None)
         self._changed()
 

@@ -38,6 +38,7 @@ class ModelShelf:
         self._tasks = tasks
         self._listeners: dict[object, Callable[[], None]] = {}
         self.models: tuple[ModelDescription, ...] = ()
+        self._is_listing = False
         self.phase: Phase = Idle()
         self.problem: Problem | None = None
         self.remedy: Remedy | None = None
@@ -61,12 +62,15 @@ class ModelShelf:
         return preferred or starter or next(iter(usable), None)
 
     def refresh_soon(self) -> None:
-        """Ask the engine again; starts it when it does not run."""
-        self._tasks.start(self.refresh(), "list models")
+        """Ask the engine again, unless it is being asked; starts it when it does not run."""
+        if not self._is_listing:
+            self._is_listing = True
+            self._tasks.start(self.refresh(), "list models")
 
     async def refresh(self) -> None:
         """Ask the engine again, and return when the answer is on the shelf."""
         self._change(Working("starting the engine"))
+        self._is_listing = True
         folders = self._settings[MODEL_FOLDERS]
         try:
             self.models = await self._engine.list_models(folders)
@@ -74,6 +78,8 @@ class ModelShelf:
             self._change(Idle(), error.problem, Remedy.TRY_AGAIN)
         else:
             self._change(Idle(), *((None, None) if self.choose(None) else (NO_MODEL, Remedy.GET_STARTER)))
+        finally:
+            self._is_listing = False
 
     async def open_folder(self, folder: str) -> str | None:
         """Remember `folder`, and answer the id of a model found there. Raises `ProblemError` when it cannot be kept."""

@@ -12,10 +12,10 @@ from app.presenters.chat import ChatPresenter
 from app.presenters.services import Services
 from app.presenters.views import ChatView, WindowView
 from app.settings.declarations import HEATMAP, PRELOAD_MODEL
-from engine.contracts import ProblemError
+from engine.contracts import Problem, ProblemError
 
-CLOSE_SECONDS = 1.5
-"""An engine that does not answer must not keep the window open."""
+CLOSE_SECONDS = 0.8
+"""An engine that does not answer must not keep the window open; ending its process may take two seconds more."""
 
 ConnectTab = Callable[[ChatView, ChatPresenter], None]
 
@@ -78,6 +78,12 @@ class WindowPresenter:
             self._services.settings[HEATMAP] = shown
         except ProblemError as error:
             self._view.show_engine_state(error.problem.sentence)
+
+    def engine_ended(self, problem: Problem) -> None:
+        """The engine is gone without being asked; the next list of models brings it back."""
+        for chat in self._tabs.values():
+            chat.engine_ended(problem)
+        self._services.shelf.refresh_soon()
 
     async def quit(self) -> None:
         """Save, end every session and let the window go, whatever the engine does. Idempotent."""

@@ -29,7 +29,7 @@ class FakeChatView:
 
     def __init__(self) -> None:
         self.messages: dict[str, ShownMessage] = {}
-        self.generating = False
+        self.generating: list[bool] = []
         self.send = SendButton(False, "")
         self.statuses: list[str] = []
         self.models: Sequence[ModelDescription] = ()
@@ -71,7 +71,7 @@ class FakeChatView:
         self.messages.clear()
 
     def show_generating(self, generating: bool) -> None:
-        self.generating = generating
+        self.generating.append(generating)
 
     def show_send_enabled(self, enabled: bool, reason: str = "") -> None:
         self.send = SendButton(enabled, reason)
@@ -101,7 +101,7 @@ class FakeWindowView:
         self.tabs: dict[str, FakeChatView] = {}
         self.titles: dict[str, str] = {}
         self.selected: str | None = None
-        self.heatmap: bool | None = None
+        self.heatmap: list[bool] = []
         self.engine_state = ""
         self.is_closed = False
 
@@ -123,7 +123,7 @@ class FakeWindowView:
         self.selected = tab
 
     def show_heatmap(self, shown: bool) -> None:
-        self.heatmap = shown
+        self.heatmap.append(shown)
 
     def show_engine_state(self, text: str) -> None:
         self.engine_state = text
