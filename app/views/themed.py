@@ -1,0 +1,35 @@
+"""Widgets that follow the theme."""
+
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from app.views.icons import icon
+from app.views.theme import Theme, theme_of
+
+
+class IconButton(QToolButton):
+    """A flat button with one of Candor's icons, which is redrawn when the theme changes.
+
+    `role` names the theme's colour that the icon is drawn in.
+    """
+
+    def __init__(self, name: str, label: str, parent: QWidget | None = None, role: str = "dimmed") -> None:
+        super().__init__(parent)
+        self._icon_name = name
+        self._role = role
+        self.setAccessibleName(label)
+        self.setToolTip(label)
+        self._draw()
+
+    @property
+    def theme(self) -> Theme:
+        return theme_of(self.window().palette())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.EnabledChange, QEvent.Type.ParentChange):
+            self._draw()
+
+    def _draw(self) -> None:
+        theme = self.theme
+        self.setIcon(icon(self._icon_name, getattr(theme, self._role) if self.isEnabled() else theme.dimmed))
