@@ -10,7 +10,7 @@ QUIT_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @contextmanager
-def calling_on(signals: tuple[signal.Signals, ...], call: Callable[[], None]) -> Iterator[None]:
+def calling_on(signals: tuple[signal.Signals, ...], call: Callable[[], object]) -> Iterator[None]:
     """While the block runs, each of `signals` calls `call` on the running loop.
 
     Python's handlers run only between bytecodes, and none runs while Qt waits for events: the wake-up socket does

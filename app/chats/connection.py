@@ -42,7 +42,7 @@ def _second_best(path: Path, problem: Problem) -> OpenFile:
     if problem.code in {"store_read_only", "store_locked"}:
         try:
             return OpenFile(_connect_read_only(path), False, problem)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             problem = problem_of(error, path)
     memory = _configured(sqlite3.connect(":memory:", isolation_level=None))
     migrate(memory)
@@ -74,7 +74,17 @@ def _connect_writable(path: Path) -> sqlite3.Connection:
 
 
 def _connect_read_only(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    try:
+        return _connect_uri(f"{path.as_uri()}?mode=ro")
+    except sqlite3.OperationalError:
+        # Where the folder is read-only there can be no journal beside the file, and SQLite must not look for one.
+        if path.with_name(f"{path.name}-wal").exists():
+            raise
+        return _connect_uri(f"{path.as_uri()}?immutable=1")
+
+
+def _connect_uri(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         # SQLite looks at a file only when it is first read.
         version_of(connection)

@@ -46,7 +46,11 @@ class ChatStore:
         """
         store = cls(path, wall_ms, open_file(path, may_write))
         if store._is_writable:
-            store._mark_interrupted()
+            try:
+                store._mark_interrupted()
+            except ProblemError as error:
+                # A file damaged inside is read as far as possible; writing to it might destroy what is left.
+                store._is_writable, store.problem = False, error.problem
         return store
 
     def close(self) -> None:
