@@ -1,0 +1,183 @@
+"""The operations a template may use whose result could outgrow what went in, each checked before it happens."""
+
+import functools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any, Final
+
+from jinja2.exceptions import SecurityError
+from jinja2.filters import FILTERS
+
+from engine.text.metering import MAX_NUMBER_BITS, TemplateLimitError, current_meter
+
+Operation = Callable[..., Any]
+
+MAX_WIDTH: Final = 1000
+_WIDE_FORMAT: Final = re.compile(r"\d{4}")
+_STRUCTURAL: Final = (
+    *("abs", "count", "d", "default", "dictsort", "first", "float", "groupby", "int", "items", "last", "length"),
+    *("list", "map", "max", "min", "reject", "rejectattr", "reverse", "round", "select", "selectattr", "sort"),
+    "unique",
+)
+_TEXTUAL: Final = (
+    *("capitalize", "e", "escape", "forceescape", "lower", "safe", "string", "title", "trim", "upper", "wordcount"),
+)
+_FORBIDDEN_METHODS: Final = frozenset({"encode", "translate", "maketrans", "expandtabs"})
+
+
+def bounded_filters() -> dict[str, Operation]:
+    """The filters chat templates use. Those left out can build text of any length from a number."""
+    filters = {name: _metered(FILTERS[name]) for name in _STRUCTURAL}
+    filters |= {name: _weighed(FILTERS[name]) for name in _TEXTUAL}
+    filters |= {"indent": _weighed(_indent), "join": _metered(_join), "replace": _replace, "tojson": _weighed(to_json)}
+    return filters
+
+
+def joined(parts: Iterable[object]) -> str:
+    """Jinja's `~`, and everything that a template captures in a variable."""
+    meter = current_meter()
+    texts = []
+    size = 0
+    for part in parts:
+        size += meter.weigh(part)
+        meter.allow(size)
+        texts.append(str(part))
+    return "".join(texts)
+
+
+def check_binary(operator: str, left: object, right: object) -> None:
+    """Refuse an operation whose result would be out of proportion. Raises `TemplateLimitError`."""
+    meter = current_meter()
+    meter.step()
+    if operator == "+" and isinstance(left, Sized) and isinstance(right, Sized):
+        meter.allow(len(left) + len(right))
+    elif operator == "*":
+        _check_product(left, right)
+    elif operator == "**":
+        _check_power(left, right)
+    elif operator == "%" and isinstance(left, str):
+        check_format(left, right)
+
+
+def check_format(pattern: str, *values: object) -> None:
+    """Refuse widths of thousands in a format."""
+    if _WIDE_FORMAT.search(pattern) or "*" in pattern:
+        raise TemplateLimitError("it pads text without end")
+    meter = current_meter()
+    # Each field of the pattern may repeat every value.
+    fields = 1 + pattern.count("%") + pattern.count("{")
+    meter.allow(len(pattern) + fields * sum(map(meter.weigh, values)))
+
+
+def check_text_method(text: str, name: str, arguments: tuple[object, ...]) -> None:
+    """Refuse a call of a string's method whose result would be out of proportion."""
+    meter = current_meter()
+    if name in _FORBIDDEN_METHODS:
+        raise SecurityError(f"chat templates have no use for str.{name}")
+    if name == "replace" and len(arguments) > 1:
+        _check_replace(text, str(arguments[0]), str(arguments[1]))
+    elif name == "join" and arguments and isinstance(arguments[0], list | tuple | dict):
+        meter.allow(len(text) * len(arguments[0]) + meter.weigh(arguments[0]))
+    elif name in {"center", "ljust", "rjust", "zfill"}:
+        _check_width(arguments[0] if arguments else 0)
+
+
+def to_json(
+    value: object,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """JSON as the model families' own templates expect it, without HTML escapes.
+
+    Surrogates stay as they are even with `ensure_ascii`: they stand for characters of a user's text.
+    """
+    _check_width(indent or 0)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys)
+    return re.sub(r"[^\x00-\x7f\ud800-\udfff]", _escaped, text) if ensure_ascii else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
+
+
+def _metered(operation: Operation) -> Operation:
+    """A filter that works item by item: each item is a step, also when it is lazy."""
+
+    @functools.wraps(operation)
+    def filtered(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - a filter's types are the template's
+        current_meter().step()
+        result = operation(*arguments, **options)
+        return current_meter().items(result) if isinstance(result, Iterator) else result
+
+    return filtered
+
+
+def _weighed(operation: Operation) -> Operation:
+    """A filter that makes text of its value: the value's text has to be of a possible size."""
+
+    @functools.wraps(operation)
+    def filtered(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - a filter's types are the template's
+        meter = current_meter()
+        meter.step()
+        for argument in arguments:
+            meter.weigh(argument)
+        return operation(*arguments, **options)
+
+    return filtered
+
+
+def _join(values: Iterable[object], separator: str = "", attribute: str | None = None) -> str:
+    meter = current_meter()
+    if attribute is not None:
+        raise SecurityError("join by attribute is not available to chat templates")
+    items = list(meter.items(values))
+    meter.allow(len(separator) * len(items))
+    return separator.join(joined([item]) for item in items)
+
+
+def _replace(value: object, old: str, new: str, count: int = -1) -> str:
+    meter = current_meter()
+    meter.step()
+    meter.weigh(value)
+    text = str(value)
+    _check_replace(text, old, new)
+    return text.replace(old, new, count)
+
+
+def _indent(value: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    _check_width(len(width) if isinstance(width, str) else width)
+    margin = width if isinstance(width, str) else " " * width
+    lines = value.splitlines(keepends=True)
+    current_meter().allow(len(value) + len(margin) * len(lines))
+    return "".join(
+        line if (place == 0 and not first) or (not blank and not line.strip()) else margin + line
+        for place, line in enumerate(lines)
+    )
+
+
+def _check_replace(text: str, old: str, new: str) -> None:
+    found = text.count(old) if old else len(text) + 1
+    current_meter().allow(len(text) + found * len(new))
+
+
+def _check_product(left: object, right: object) -> None:
+    if isinstance(left, int) and isinstance(right, int):
+        if left.bit_length() + right.bit_length() > MAX_NUMBER_BITS:
+            raise TemplateLimitError("it multiplies without end")
+    elif isinstance(left, Sized) and isinstance(right, int):
+        current_meter().allow(len(left) * right)
+    elif isinstance(left, int) and isinstance(right, Sized):
+        current_meter().allow(left * len(right))
+
+
+def _check_power(left: object, right: object) -> None:
+    if isinstance(left, int) and isinstance(right, int) and left.bit_length() * abs(right) > MAX_NUMBER_BITS:
+        raise TemplateLimitError("it multiplies without end")
+
+
+def _check_width(width: object) -> None:
+    if isinstance(width, int) and width > MAX_WIDTH:
+        raise TemplateLimitError("it pads text without end")

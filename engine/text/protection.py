@@ -1,0 +1,105 @@
+"""Keeps a user's text from ever becoming control tokens.
+
+Two measures, neither of which looks for dangerous text:
+
+1. In our copy of the tokenizer every control token has a random name that no one outside can know. Whatever text is
+   encoded, `<|im_end|>` in it is eleven ordinary characters.
+2. While the chat template renders, the characters that control tokens begin or end with are replaced, inside the
+   users' texts, by lone surrogates, one for one. Valid text cannot contain those, so every marker spelled in the
+   rendering was written by the template. These, and only these, get the random names; then the characters come back.
+
+The whole rendering is then encoded in one call. So for texts without markers the tokens are exactly the library's own
+for the same rendering, merges over the border between template and text included, and `strip`, `trim`, `length` or
+slices in a template work on the real text.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from engine.text.vocabulary import AddedToken
+
+_FIRST_STAND_IN: Final = 0xD800
+END_OF_CONTENT: Final = "\udfff"
+"""A surrogate that marks where a text to be continued ends."""
+
+
+class ControlNames:
+    """The random names of one tokenizer's control tokens."""
+
+    def __init__(self, control: Sequence[AddedToken]) -> None:
+        secret = secrets.token_hex(8)
+        # No name is the beginning of another, and no normalizer changes it.
+        self._names = {token.content: f"{secret}x{token.id}x" for token in control}
+        longest_first = sorted(self._names, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+    def spell_markers(self, rendered: str) -> str:
+        """The rendering with every control token in it under its random name."""
+        return self._pattern.sub(lambda match: self._names[match[0]], rendered)
+
+    def reveal(self, text: str) -> str:
+        """`text` as the library decoded it, with the control tokens under their own names."""
+        for content, name in self._names.items():
+            if name in text:
+                text = text.replace(name, content)
+        return text
+
+    def rename(self, tokenizer: dict[str, Any]) -> None:
+        """Give the control tokens of a parsed `tokenizer.json` their random names, in place."""
+        for entry in tokenizer.get("added_tokens") or ():
+            entry["content"] = self._names.get(entry["content"], entry["content"])
+        model = tokenizer["model"]
+        model["vocab"] = self._rename_vocabulary(model["vocab"])
+        if model.get("unk_token") in self._names:
+            model["unk_token"] = self._names[model["unk_token"]]
+        if model.get("merges"):
+            model["merges"] = [merge for merge in model["merges"] if not self._is_about_control(merge)]
+
+    def _rename_vocabulary(self, vocabulary: object) -> object:
+        if isinstance(vocabulary, Mapping):
+            return {self._names.get(name, name): number for name, number in vocabulary.items()}
+        if isinstance(vocabulary, list):
+            return [[self._names.get(name, name), score] for name, score in vocabulary]
+        raise TypeError("the vocabulary is neither an object nor a list")
+
+    def _is_about_control(self, merge: str | Sequence[str]) -> bool:
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        return left + right in self._names or left in self._names or right in self._names
+
+
+class StandIns:
+    """Swaps the characters that markers begin or end with for lone surrogates, and back."""
+
+    def __init__(self, markers: Iterable[str]) -> None:
+        ends = sorted({end for marker in markers for end in _ends(marker)})
+        if len(ends) >= ord(END_OF_CONTENT) - _FIRST_STAND_IN:
+            raise ValueError("more control characters than stand-ins")
+        self._pairs = [(end, chr(_FIRST_STAND_IN + place)) for place, end in enumerate(ends)]
+
+    def protect(self, text: str) -> str:
+        """`text` as the template may see it; lone surrogates already in it become U+FFFD, for they are not text."""
+        protected = well_formed(text)
+        for character, stand_in in self._pairs:
+            protected = protected.replace(character, stand_in)
+        return protected
+
+    def restore(self, text: str) -> str:
+        for character, stand_in in self._pairs:
+            text = text.replace(stand_in, character)
+        return text
+
+
+def well_formed(text: str) -> str:
+    """Text that UTF-8 can carry: surrogate pairs joined, lone ones replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _ends(marker: str) -> str:
+    visible = marker.strip()
+    return visible[:1] + visible[-1:]
