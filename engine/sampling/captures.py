@@ -8,6 +8,7 @@ import mlx.core as mx
 from engine.contracts import CaptureSettings
 from engine.sampling.chain import Draw
 from engine.sampling.readings import Readings
+from engine.sampling.top_ids import top_ids
 
 
 class Measured(NamedTuple):
@@ -70,19 +71,14 @@ def measure_tokens(raw: mx.array, tokens: mx.array, plan: CapturePlan) -> Measur
         return Measured()
     total = mx.logsumexp(raw, axis=-1, keepdims=True)
     at_tokens = mx.take_along_axis(raw, tokens[:, None], axis=-1)
-    top_ids = _top_ids(raw, plan.top_k) if plan.top_k else None
+    candidates = top_ids(raw, plan.top_k) if plan.top_k else None
     return Measured(
         logprob=(at_tokens - total)[:, 0] if plan.logprob else None,
-        top_ids=top_ids,
-        top=mx.take_along_axis(raw, top_ids, axis=-1) - total if top_ids is not None else None,
+        top_ids=candidates,
+        top=mx.take_along_axis(raw, candidates, axis=-1) - total if candidates is not None else None,
         rank=(raw > at_tokens).sum(axis=-1) if plan.rank else None,
         entropy=_entropy(raw, total) if plan.entropy else None,
     )
-
-
-def _top_ids(raw: mx.array, count: int) -> mx.array:
-    count = min(count, raw.shape[-1])
-    return mx.argpartition(raw, kth=-count, axis=-1)[:, -count:]
 
 
 def _entropy(raw: mx.array, total: mx.array) -> mx.array:
