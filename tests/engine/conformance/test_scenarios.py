@@ -16,7 +16,7 @@ FOLDER = Path(os.environ.get("CONFORMANCE_DIR") or Path(__file__).parent / "scen
 PLAYERS = {"session": play_session, "scheduler": play_scheduler, "row_sampling": play_rows}
 
 # Its subject, the order of the checks, holds: see `test_decisions`. But its script leaves a publication blocked when
-# the method returns, and so it also records the defect of `session_detached_commit_after_end`: tokens after the outcome.
+# the method returns, and so it also records the defect of `session_detached_commit_after_end`: late tokens.
 RECORDS_A_DEFECT_ASIDE = {"session_overlap_checked_first"}
 
 
