@@ -117,7 +117,9 @@ class GenerationPlan:
                 forced_prefix=request.forced_prefix,
             )
         )
-        assembler = MessageAssembler(text, stop=request.stop, opens_thinking=self._prompt.opens_thinking)
+        assembler = MessageAssembler(
+            text, stop=request.stop, opens_thinking=self._prompt.opens_thinking, continues=request.continue_last
+        )
         return GenerationRun(row, assembler, seed, len(self._prompt.token_ids), self._stopwatch, self._let_go)
 
     async def release(self) -> None:

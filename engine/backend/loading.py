@@ -9,6 +9,7 @@ import mlx.core as mx
 from mlx.nn.layers.base import Module
 from mlx.nn.layers.embedding import Embedding
 from mlx.nn.layers.quantized import QuantizedEmbedding
+from mlx.utils import tree_flatten
 
 from engine.backend.architecture import create_model, is_plain
 from engine.backend.chunk_size import ChunkSize
@@ -52,6 +53,11 @@ class LoadedModel:
         if self._model is None:
             raise RuntimeError(f"{self.folder.name} is unloaded")
         return self._model
+
+    def weights(self) -> list[mx.array]:
+        """The network's arrays; each is read from the file when it is first evaluated."""
+        named: Any = tree_flatten(self.model.parameters())  # type: ignore[no-untyped-call]
+        return [array for _, array in named]
 
     def unload(self) -> None:
         """Give the memory back; doing it again does nothing. Nobody may still hold the network or a cache of it."""

@@ -79,9 +79,7 @@ class LocalEngine:
         await self._residents.aclose()
 
     def _open(self, prepare: Prepare[R]) -> GenerationSession[R]:
-        session = GenerationSession(
-            prepare, clock=self._clock, limits=self._limits, on_terminal=self._sessions.discard
-        )
+        session = GenerationSession(prepare, clock=self._clock, limits=self._limits, on_terminal=self._sessions.discard)
         self._sessions.add(session)
         return session
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import mlx.core as mx
-from mlx.utils import tree_flatten
 
 from engine.backend.group import GroupLimits, MlxExecutionGroup
 from engine.backend.loading import LoadedModel, load_model
@@ -113,7 +112,7 @@ async def _slices(loaded: LoadedModel) -> AsyncIterator[int]:
     """Read the mapped weights slice by slice; yields the bytes read so far, and lets the loop run in between."""
     read = size = 0
     batch: list[mx.array] = []
-    for _, weight in tree_flatten(loaded.model.parameters()):
+    for weight in loaded.weights():
         batch.append(weight)
         size += weight.nbytes
         if size >= LOAD_SLICE_BYTES:
