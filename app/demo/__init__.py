@@ -1,0 +1,1 @@
+"""A real chat with nobody at the keyboard, for machines without a display."""
