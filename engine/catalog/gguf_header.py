@@ -22,8 +22,8 @@ _VERSIONS: Final = (2, 3)
 _DEFAULT_ALIGNMENT: Final = 32
 _MAX_KEY_BYTES: Final = 65_535
 _MAX_DIMENSIONS: Final = 4
-_MAX_ARRAY_ITEMS: Final = 8_000_000
-"""Vocabularies and their merges stay far below it; a list of it is still a harmless size in memory."""
+_MAX_LIST_ITEMS: Final = 4_000_000
+"""In all lists together: vocabularies and their merges stay far below it, and it bounds the memory they take."""
 _SMALLEST_ENTRY_BYTES: Final = 12
 """A string length and a type: no key or tensor takes less, so it bounds every count."""
 
@@ -79,6 +79,7 @@ class _Reader:
         self._path = path
         self._size = len(content)
         self._at = 0
+        self._items_left = _MAX_LIST_ITEMS
 
     def header(self) -> GgufHeader:
         if self._take(len(_MAGIC)) != _MAGIC:
@@ -138,8 +139,9 @@ class _Reader:
             return self._scalars(kind, 1)[0]
         item_kind = self._uint32()
         (count,) = struct.unpack("<Q", self._take(8))
-        if count > _MAX_ARRAY_ITEMS:
+        if count > self._items_left:
             raise damaged(self._path, f"it announces a list of {count} values")
+        self._items_left -= count
         return self._scalars(item_kind, count)
 
     def _scalars(self, kind: int, count: int) -> list[Scalar]:

