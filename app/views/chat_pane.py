@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.views.composer import Composer
@@ -11,6 +12,7 @@ from app.views.model_picker import ModelPicker
 from app.views.problem_banner import ProblemBanner
 from app.views.token_card import TokenCard
 from app.views.transcript import HoveredToken, Transcript
+from app.views.transcript.page import MAX_COLUMN
 from engine.contracts import ModelDescription, Problem, Role, TokenLogprobs, TokenPiece
 
 
@@ -27,6 +29,7 @@ class ChatPane(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("chatPane")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.picker = ModelPicker()
         self.legend = HeatLegend()
         self.transcript = Transcript()
@@ -77,6 +80,13 @@ class ChatPane(QWidget):
     def focus_composer(self) -> None:
         self.composer.edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape stops wherever the focus is; the composer takes its own."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.composer.request_stop()
+        else:
+            super().keyPressEvent(event)
+
     def _lay_out(self) -> None:
         self.status.setObjectName("statusLine")
         self.status.setAccessibleName("Status")
@@ -114,7 +124,7 @@ class ChatPane(QWidget):
 def _centred(column: QVBoxLayout) -> QHBoxLayout:
     """The column at most as wide as the text of messages, with the same margins."""
     holder = QWidget()
-    holder.setMaximumWidth(820)
+    holder.setMaximumWidth(int(MAX_COLUMN))
     holder.setLayout(column)
     line = QHBoxLayout()
     line.setContentsMargins(28, 0, 28, 0)

@@ -86,7 +86,7 @@ class Composer(QFrame):
 
     def _connect(self) -> None:
         self.edit.submitted.connect(self._submit)
-        self.edit.escaped.connect(self._escape)
+        self.edit.escaped.connect(self.request_stop)
         self.edit.long_text_pasted.connect(self.pasted.add)
         self.edit.textChanged.connect(self._note_change)
         self.pasted.changed.connect(self._note_change)
@@ -102,7 +102,8 @@ class Composer(QFrame):
         self.edit.setFocus()
         self.send_requested.emit(text)
 
-    def _escape(self) -> None:
+    def request_stop(self) -> None:
+        """Ask to stop, if there is anything to stop."""
         if self._generating:
             self.stop_requested.emit()
 

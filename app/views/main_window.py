@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
         menus.previous_tab.triggered.connect(lambda: tabs.step(-1))
         menus.about.triggered.connect(self._show_about)
         self._on_current(menus.write, lambda pane: pane.focus_composer())
-        self._on_current(menus.stop, lambda pane: pane.stop_requested.emit())
+        self._on_current(menus.stop, lambda pane: pane.composer.request_stop())
         self._on_current(menus.choose_model, lambda pane: pane.picker.showPopup())
         self._on_current(menus.open_folder, lambda pane: pane.picker.ask_for_folder())
         self._on_current(menus.jump_to_end, lambda pane: pane.transcript.jump_to_end())

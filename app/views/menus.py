@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu
 
 Shortcut = QKeySequence | QKeySequence.StandardKey | str
 
-NEXT_TAB: Final[tuple[str, ...]] = ("Meta+Tab" if sys.platform == "darwin" else "Ctrl+Tab", "Ctrl+Shift+]")
-PREVIOUS_TAB: Final[tuple[str, ...]] = (
-    "Meta+Shift+Tab" if sys.platform == "darwin" else "Ctrl+Shift+Tab",
-    "Ctrl+Shift+[",
-)
+_CONTROL: Final = "Meta" if sys.platform == "darwin" else "Ctrl"
+"""On a Mac Qt calls the Command key Ctrl and the Control key Meta."""
+NEXT_TAB: Final = (f"{_CONTROL}+Tab", "Ctrl+}")
+PREVIOUS_TAB: Final = (f"{_CONTROL}+Shift+Tab", "Ctrl+{")
+"""Braces, as Qt has them: Shift is part of the character."""
 
 _EDIT_ACTIONS: Final = (
     ("Undo", "undo", QKeySequence.StandardKey.Undo),

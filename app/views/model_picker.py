@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QFileDialog, QSizePolicy, QWidget
 
+from app.views.icons import icon
+from app.views.theme import theme_of
 from engine.contracts import ModelDescription, ModelSource
 
 _ID_ROLE: Final = Qt.ItemDataRole.UserRole
@@ -28,6 +30,7 @@ class ModelPicker(QComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("modelPicker")
         self.setAccessibleName("Model")
         self.setPlaceholderText("Choose a model")
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -46,6 +49,12 @@ class ModelPicker(QComboBox):
         self.setModel(items)
         self.view().setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._reselect()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        side = 14
+        place = QRect(self.width() - side - 9, (self.height() - side) // 2, side, side)
+        icon("chevron", theme_of(self.palette()).dimmed).paint(QPainter(self), place)
 
     def _items(self, models: Sequence[ModelDescription]) -> Iterable[QStandardItem]:
         order = list(_SECTIONS)
@@ -102,6 +111,7 @@ def _model_item(model: ModelDescription) -> QStandardItem:
     item.setToolTip(model.id)
     if model.problem is not None:
         item.setEnabled(False)
+        item.setText(f"{model.name}  ·  cannot be used")
         reason = f"{model.problem.sentence} {model.problem.remedy}".strip()
         item.setToolTip(reason)
         item.setData(f"{model.name}, cannot be used: {reason}", Qt.ItemDataRole.AccessibleTextRole)

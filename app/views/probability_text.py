@@ -7,11 +7,12 @@ UNAVAILABLE = "unavailable"
 EXCLUDED = "excluded"
 
 
-def percent_text(logprob: float | None) -> str:
+def percent_text(logprob: float | None, *, may_be_certain: bool = False) -> str:
     """The probability of `logprob` (nats) in percent.
 
-    None is "not measured", NaN "unavailable", minus infinity "excluded". Three significant digits otherwise, and never
-    "0 %" or "100 %" for a value that is neither.
+    None is "not measured", NaN "unavailable", minus infinity "excluded". Otherwise two or three significant digits,
+    one for tiny values, and never "0 %". A softmax over finite logits is never 1, so a logprob of 0 is a rounded one
+    and shown as ">99.99 %"; only what a filter left alone `may_be_certain`.
     """
     if logprob is None:
         return NOT_MEASURED
@@ -19,6 +20,8 @@ def percent_text(logprob: float | None) -> str:
         return UNAVAILABLE
     if logprob == -math.inf:
         return EXCLUDED
+    if logprob >= 0 and may_be_certain:
+        return "100 %"
     return _percent(math.exp(min(logprob, 0.0)))
 
 
@@ -31,8 +34,6 @@ def probability_of(logprob: float | None) -> float | None:
 
 def _percent(probability: float) -> str:
     percent = probability * 100.0
-    if percent == 100.0:
-        return "100 %"
     if percent > 99.99:
         return ">99.99 %"
     if percent >= 10.0:

@@ -77,6 +77,8 @@ class TabStrip(QWidget):
         self.bar.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self.engine_state.setObjectName("engineState")
         self.engine_state.setAccessibleName("Engine")
+        self.heatmap.setText("Heatmap")
+        self.heatmap.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.heatmap.setCheckable(True)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 12, 0)

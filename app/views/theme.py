@@ -29,6 +29,7 @@ class Theme:
     warning_text: QColor
     shadow: QColor
     hatch: QColor
+    bar: QColor
     heat: tuple[QColor, ...]
 
 
@@ -53,6 +54,7 @@ LIGHT = Theme(
     warning_text=QColor("#5c4206"),
     shadow=QColor(20, 20, 40, 46),
     hatch=QColor("#c9c9d2"),
+    bar=QColor("#d9e4fb"),
     # Single-hue-family ramps of falling lightness (after ColorBrewer's YlOrBr) keep their order without colour vision.
     heat=_colours("#fffbe8", "#ffefb8", "#ffd877", "#fdb044", "#f0822a"),
 )
@@ -74,6 +76,7 @@ DARK = Theme(
     warning_text=QColor("#f5dfae"),
     shadow=QColor(0, 0, 0, 120),
     hatch=QColor("#4b4b55"),
+    bar=QColor("#34415f"),
     heat=_colours("#25231f", "#3d2f16", "#5a3b0c", "#7d430a", "#a14409"),
 )
 

@@ -1,6 +1,6 @@
 """Widgets that follow the theme."""
 
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.views.icons import icon
@@ -17,6 +17,8 @@ class IconButton(QToolButton):
         super().__init__(parent)
         self._icon_name = name
         self._role = role
+        # By the keyboard only: a click leaves the focus where the user writes.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(label)
         self.setToolTip(label)
         self._draw()

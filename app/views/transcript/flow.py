@@ -93,8 +93,8 @@ class Flow:
             return 0.0
         measured = self._heights[anchor.message].measured
         average = self._average(anchor.message)
-        within = sum(measured.get(row, average) for row in range(anchor.row))
-        return sum(self._totals[: anchor.message]) + within + anchor.hidden
+        surplus = sum(height - average for row, height in measured.items() if row < anchor.row)
+        return sum(self._totals[: anchor.message]) + anchor.row * average + surplus + anchor.hidden
 
     def anchor_at(self, position: float) -> Anchor:
         """The anchor about `position` pixels from the top."""

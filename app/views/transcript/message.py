@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import groupby
 
 from app.views.transcript.blocks import Blocks
 from engine.contracts import Part, Role, TokenLogprobs, TokenPiece
@@ -22,7 +23,7 @@ class TranscriptMessage:
         self.blocks = Blocks()
         self.pieces: list[TokenPiece] = []
         self.logprobs: list[TokenLogprobs | None] = []
-        self.bare_tokens: list[int] = []
+        self._bare_tokens: list[int] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._offset = len(text)
@@ -45,16 +46,16 @@ class TranscriptMessage:
     def append(self, pieces: Sequence[TokenPiece], logprobs: Sequence[TokenLogprobs | None] | None) -> int:
         """Add tokens; returns the index of the first block that changed."""
         first_changed = len(self.blocks) - 1
-        for piece in pieces:
-            self._note_span(piece)
-            if piece.text:
-                self.blocks.append(piece.text, piece.part)
+        for part, run in groupby(pieces, key=lambda piece: piece.part):
+            if text := "".join([piece.text for piece in run]):
+                self.blocks.append(text, part)
         self.pieces.extend(pieces)
         self.logprobs.extend(logprobs if logprobs is not None else [None] * len(pieces))
         return first_changed
 
     def tokens_between(self, start: int, end: int) -> list[int]:
         """The tokens whose characters overlap a stretch of the text, in order."""
+        self._note_spans()
         first = bisect_left(self._starts, start)
         while first > 0 and self._reaches_past(first - 1, start):
             first -= 1
@@ -63,16 +64,26 @@ class TranscriptMessage:
 
     def span(self, token: int) -> tuple[int, int]:
         """Code point offsets of the token's characters in the message's text."""
+        self._note_spans()
         return self._starts[token], self._ends[token]
+
+    @property
+    def bare_tokens(self) -> list[int]:
+        """The tokens that put no text into the message: special ones, markup, what a stop string removed."""
+        self._note_spans()
+        return self._bare_tokens
 
     def _reaches_past(self, token: int, offset: int) -> bool:
         """Whether the token may reach past `offset`; one without characters says nothing about those before it."""
         return self._ends[token] > offset or self._ends[token] == self._starts[token]
 
-    def _note_span(self, piece: TokenPiece) -> None:
-        if piece.end == piece.start:
-            self.bare_tokens.append(len(self._starts))
+    def _note_spans(self) -> None:
+        """Catch up with the tokens that came since somebody last asked where tokens stand."""
         previous = self._starts[-1] if self._starts else 0
-        start = max(previous, piece.start + self._offset)
-        self._starts.append(start)
-        self._ends.append(max(start, piece.end + self._offset))
+        for token in range(len(self._starts), len(self.pieces)):
+            piece = self.pieces[token]
+            if piece.end == piece.start:
+                self._bare_tokens.append(token)
+            previous = max(previous, piece.start + self._offset)
+            self._starts.append(previous)
+            self._ends.append(max(previous, piece.end + self._offset))

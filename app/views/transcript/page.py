@@ -1,11 +1,12 @@
 """The messages of a transcript, with where everything on a line of its own stands in a column of a given width."""
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QFontMetricsF
 
+from app.views.transcript.cells import TokenCell, block_cells
 from app.views.transcript.flow import Flow, PlacedRow
 from app.views.transcript.message import TranscriptMessage
 from app.views.transcript.typesetting import LINE_SPACING, BlockLayout, Typesetter
@@ -41,6 +42,7 @@ class Page:
         self.flow = Flow(self.messages, self._row_height, self._estimated_height)
         self._by_key: dict[str, int] = {}
         self._bubbles: dict[str, float] = {}
+        self._cells: WeakKeyDictionary[BlockLayout, list[TokenCell]] = WeakKeyDictionary()
         self._font = QFont()
         self._width = MAX_COLUMN
 
@@ -81,6 +83,18 @@ class Page:
             width -= PART_INSET
         return self.typesetter.layout(shown.key, block, shown.blocks[block], self._font, width)
 
+    def cells(self, row: PlacedRow) -> list[TokenCell]:
+        """The cells of a block's tokens, relative to its text's corner.
+
+        They belong to the layout: whatever brings a token to a block changes its text, and so has it laid out again.
+        """
+        layout = self.layout(row.message, row.row - 1)
+        cells = self._cells.get(layout)
+        if cells is None:
+            message = self.messages[row.message]
+            cells = self._cells[layout] = block_cells(message, message.blocks[row.row - 1], layout)
+        return cells
+
     def text_origin(self, row: PlacedRow) -> QPointF:
         """The corner of the text of a block's row, in the viewport."""
         message = self.messages[row.message]
@@ -104,12 +118,6 @@ class Page:
         if width is None:
             width = self._bubbles[shown.key] = self._bubble_width(message)
         return Column(column.left + column.width - width, width)
-
-    def block_rows(self, rows: list[PlacedRow]) -> Iterator[tuple[PlacedRow, BlockLayout]]:
-        """The rows among `rows` that hold text, with their layouts."""
-        for row in rows:
-            if self.is_block(row):
-                yield row, self.layout(row.message, row.row - 1)
 
     def is_block(self, row: PlacedRow) -> bool:
         return 0 < row.row < self.messages[row.message].row_count - 1

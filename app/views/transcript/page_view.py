@@ -6,6 +6,8 @@ from PySide6.QtCore import QEvent, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
+from app.views.greeting import paint_greeting
+from app.views.style_sheet import SCROLL_BAR_WIDTH
 from app.views.theme import theme_of
 from app.views.themed import IconButton
 from app.views.transcript.flow import Anchor, PlacedRow
@@ -15,6 +17,7 @@ from app.views.transcript.scroll import ScrollPosition
 from app.views.transcript.selection import TextSelection
 
 FONT_SCALE: Final = 1.1
+"""Messages are read, controls glanced at."""
 _WHEEL_LINES: Final = 3
 
 
@@ -38,6 +41,10 @@ class PageView(QAbstractScrollArea):
         self.jump.hide()
         self.jump.clicked.connect(self.jump_to_end)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setObjectName("transcript")
+        # As wide as the scroll bar, so that the column stands in the middle and nothing moves when the bar gets a use.
+        self.setViewportMargins(SCROLL_BAR_WIDTH, 0, 0, 0)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.page.resize(self.viewport().width(), self.text_font())
@@ -54,7 +61,9 @@ class PageView(QAbstractScrollArea):
         self.refresh()
 
     def refresh(self, only_below: float = 0.0) -> None:
-        """Place the rows anew and paint from `only_below` on, or everything when the view scrolled."""
+        """Place the rows anew; paint from `only_below` on, or everything when the view scrolled. Waits while hidden."""
+        if not self.isVisible():
+            return
         before = self.position.anchor
         self.rows = self.position.place(self._height)
         self._derive_scroll_bar()
@@ -72,6 +81,8 @@ class PageView(QAbstractScrollArea):
         painter.fillRect(event.rect(), self.look.theme.page)
         painter.setClipRect(event.rect())
         touched = [row for row in self.rows if QRectF(0, row.top - 4, 9e6, row.height + 8).intersects(event.rect())]
+        if not self.page.messages:
+            paint_greeting(painter, QRectF(self.viewport().rect()), self.look.theme, self.text_font())
         PagePainter(painter, self.page, self.look, self.text_font()).paint(touched)
         painter.end()
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QBrush, QFont, QFontMetricsF, QPainter, QPen
 
 from app.views.heat import HeatScale
 from app.views.theme import Theme
-from app.views.transcript.cells import bare_cells, block_cells
+from app.views.transcript.cells import bare_cells
 from app.views.transcript.flow import PlacedRow
 from app.views.transcript.message import TranscriptMessage
 from app.views.transcript.page import BUBBLE_PADDING, LABEL, PART_INSET, Page
@@ -88,7 +88,7 @@ class PagePainter:
         if block.part is not Part.ANSWER:
             self._paint_part_rule(row, origin)
         if self._look.heat_shown and message.pieces:
-            self._paint_cells(message, row, layout, origin)
+            self._paint_cells(message, row, origin)
         dimmed = block.part is not Part.ANSWER and not self._look.heat_shown
         self._painter.setPen(self._look.theme.dimmed if dimmed else self._look.theme.text)
         layout.draw(self._painter, origin, self._selected(row.message, block.start, block.end))
@@ -99,8 +99,8 @@ class PagePainter:
         rule = QRectF(origin.x() - PART_INSET, row.top, 3, row.height)
         self._painter.fillRect(rule, self._look.theme.border)
 
-    def _paint_cells(self, message: TranscriptMessage, row: PlacedRow, layout: BlockLayout, origin: QPointF) -> None:
-        for cell in block_cells(message, message.blocks[row.row - 1], layout):
+    def _paint_cells(self, message: TranscriptMessage, row: PlacedRow, origin: QPointF) -> None:
+        for cell in self._page.cells(row):
             self._paint_cell(message, row.message, cell.token, cell.rectangle.translated(origin))
 
     def _paint_cell(self, message: TranscriptMessage, index: int, token: int, rectangle: QRectF) -> None:

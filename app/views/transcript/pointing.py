@@ -6,7 +6,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QFontMetricsF
 
-from app.views.transcript.cells import TokenCell, bare_cells, block_cells
+from app.views.transcript.cells import TokenCell, bare_cells
 from app.views.transcript.flow import PlacedRow
 from app.views.transcript.page import Page
 from app.views.transcript.painter import note_width, small_font
@@ -52,8 +52,8 @@ def token_at(page: Page, rows: Sequence[PlacedRow], point: QPointF, font: QFont)
 
 
 def _cells(page: Page, row: PlacedRow, font: QFont) -> list[TokenCell]:
-    message = page.messages[row.message]
     if page.is_block(row):
-        return block_cells(message, message.blocks[row.row - 1], page.layout(row.message, row.row - 1))
+        return page.cells(row)
+    message = page.messages[row.message]
     metrics = QFontMetricsF(small_font(font))
     return [TokenCell(c.token, c.rectangle) for c in bare_cells(message, note_width(message, metrics), metrics)]

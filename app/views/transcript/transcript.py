@@ -72,6 +72,7 @@ class Transcript(SelectableView):
     def clear_messages(self) -> None:
         self._arrived.clear()
         self._hover(None)
+        self.rows = []
         self.page.clear()
         self.position.reset()
         self.look.selection.select(Position(0, 0), Position(0, 0))
@@ -90,8 +91,7 @@ class Transcript(SelectableView):
         arrived, self._arrived = self._arrived, []
         for key, pieces, logprobs in arrived:
             self._append(key, pieces, logprobs)
-        if self.isVisible():
-            self.refresh()
+        self.refresh()
 
     def selected_text(self) -> str:
         self.show_arrived()
