@@ -26,7 +26,7 @@ ReportProgress = Callable[[str, float, float | None], Awaitable[None]]
 
 _COMMAND: Final = (sys.executable, "-m", "engine.catalog", "--json")
 _PROGRAM: Final = Path(__file__).resolve().parents[2]
-_GRACE_SECONDS: Final = 3.0
+_GRACE_SECONDS: Final = 1.5
 """What a stopped process gets to clear away what it began, before it is killed."""
 
 
@@ -82,12 +82,18 @@ async def _installing_process(command: Sequence[str], cancellation: Cancellation
         env={**os.environ, "CANDOR_HOME": str(data_root())},
         start_new_session=True,
     )
-    unsubscribe = cancellation.subscribe(lambda _reason: _signal(process, signal.SIGTERM))
-    try:
-        yield process
-    finally:
-        unsubscribe()
-        await _end(process)
+    with contextlib.ExitStack() as listening:
+
+        def stop(_reason: str) -> None:
+            _signal(process, signal.SIGTERM)
+            killing = asyncio.get_running_loop().call_later(_GRACE_SECONDS, _signal, process, signal.SIGKILL)
+            listening.callback(killing.cancel)
+
+        listening.callback(cancellation.subscribe(stop))
+        try:
+            yield process
+        finally:
+            await _end(process)
 
 
 async def _end(process: Process) -> None:
