@@ -1,16 +1,11 @@
 """The KV caches of the rows in a batch, whatever kind the model uses."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import mlx.core as mx
 
-from engine.backend.work import Cache
-from engine.sampling.mlx_lm_parts import import_part
-
-_cache = import_part("models.cache")
-
-_MERGEABLE: Final = (_cache.KVCache, _cache.RotatingKVCache, _cache.ArraysCache)
+from engine.backend.cache_kinds import Cache, can_merge
 
 
 class BatchCache(Protocol):
@@ -31,14 +26,7 @@ class BatchCache(Protocol):
 
 def create_batch_cache(caches: Sequence[Cache]) -> BatchCache:
     """The kind of batch that the model's own `caches` allow."""
-    return MergedCache() if all(_can_merge(cache) for cache in caches) else SeparateCaches()
-
-
-def _can_merge(cache: Cache) -> bool:
-    """Exactly mlx-lm's own classes: subclasses may hold more than merging knows of. A kept head would be lost."""
-    if type(cache) is _cache.CacheList:
-        return all(_can_merge(part) for part in cache.caches)
-    return type(cache) in _MERGEABLE and not getattr(cache, "keep", 0)
+    return MergedCache() if can_merge(caches) else SeparateCaches()
 
 
 class MergedCache:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.backend.work import Cache
+from engine.backend.cache_kinds import Cache, can_cut, cut
 
 _ID_BYTES: Final = array("I").itemsize
 
@@ -23,7 +23,7 @@ class _Entry:
 
     @property
     def can_be_cut(self) -> bool:
-        return all(cache.is_trimmable() for cache in self.caches)
+        return can_cut(self.caches)
 
     def usable(self, key: bytes, limit: int) -> int:
         """How many leading tokens of `key`, up to `limit`, this entry stands for."""
@@ -82,8 +82,7 @@ class PrefixStore:
         self._refresh(best)
         caches = copy.deepcopy(best.caches)
         if (surplus := best.tokens - length) > 0:
-            for cache in caches:
-                cache.trim(surplus)
+            cut(caches, surplus)
         return caches, length
 
     def shrink_to(self, size: int) -> None:

@@ -6,17 +6,15 @@ import mlx.core as mx
 
 from engine.backend.loading import LoadedModel
 from engine.backend.prefill import read_chunk
-from engine.backend.row import RowProgress
 from engine.backend.work import RowWork
 from engine.contracts import Clock
 
 
 class Prepared(NamedTuple):
-    """What one unit led to: rows with everything read, rows whose reader must catch up first, failures."""
+    """What one unit led to: rows with everything read, and rows whose reader must catch up first."""
 
     ready: list[RowWork]
     stalled: list[RowWork]
-    failed: list[tuple[RowWork, Exception]]
     published: bool
 
 
@@ -43,14 +41,16 @@ class Preparation:
 
     def add(self, work: RowWork) -> None:
         self._works.append(work)
-        self._report(work)
 
     def remove(self, work: RowWork) -> None:
         self._works = [other for other in self._works if other is not work]
 
+    def clear(self) -> None:
+        self._works = []
+
     def advance(self, tokens: int) -> Prepared:
-        """Read up to `tokens` in all. A row's own failure is in the answer, and never touches another row."""
-        outcome = Prepared([], [], [], published=False)
+        """Read up to `tokens` in all. What a row's reading raises ends that row alone."""
+        outcome = Prepared([], [], published=False)
         for work in sorted(self._works, key=lambda work: work.unread):
             if tokens <= 0:
                 break
@@ -58,8 +58,8 @@ class Preparation:
             try:
                 tokens -= self._read(work, tokens)
             except Exception as error:  # noqa: BLE001 - a border: what reading raises ends this row alone
-                outcome.failed.append((work, error))
                 self.remove(work)
+                work.fail(error)
                 continue
             outcome = outcome._replace(published=outcome.published or work.published > before)
             self._sort_out(work, outcome)
@@ -72,7 +72,7 @@ class Preparation:
         if count and not work.has_forced:
             self._loaded.chunk.learn(count, self._clock.now_ms() - started)
         mx.clear_cache()
-        self._report(work)
+        work.report_progress()
         return count
 
     def _sort_out(self, work: RowWork, outcome: Prepared) -> None:
@@ -82,8 +82,3 @@ class Preparation:
         elif work.has_forced and work.row.room <= 0:
             outcome.stalled.append(work)
             self.remove(work)
-
-    def _report(self, work: RowWork) -> None:
-        total = work.prompt_tokens
-        read = total if work.unread <= 0 else min(work.read, total)
-        work.row.report_progress(RowProgress(read, total, work.cached))

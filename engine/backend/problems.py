@@ -73,6 +73,25 @@ def context_full(prompt_tokens: int, context_length: int) -> ProblemError:
     )
 
 
+def memory_short(needed: int, free: int, limit: int, longest: int) -> ProblemError:
+    """There is no memory for the conversation, beside those that are being answered. Bytes, and tokens that fit."""
+    shorter = f"A conversation of at most {longest:,} tokens fits" if longest else "Wait until other answers have ended"
+    return ProblemError(
+        Problem(
+            code="memory_short",
+            sentence=(
+                f"This conversation needs {_megabytes(needed)} of memory; "
+                f"{_megabytes(free)} of {_megabytes(limit)} are free."
+            ),
+            remedy=f"{shorter}. Shorten it, stop other answers, or choose a smaller model.",
+        )
+    )
+
+
+def _megabytes(count: int) -> str:
+    return f"{max(0, count) / 1_000_000:,.0f} MB"
+
+
 def prompt_empty() -> ProblemError:
     """There is no token to go on from."""
     return ProblemError(

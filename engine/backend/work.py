@@ -1,12 +1,12 @@
 """What the group knows of one row: its tokens with how far the model has read them."""
 
-from typing import Any
+from typing import Final
 
-from engine.backend.row import Row, SampledToken
+from engine.backend.cache_kinds import Cache
+from engine.backend.row import Row, RowProgress, SampledToken
 from engine.contracts import FinishReason, TokenLogprobs
 
-Cache = Any
-"""One layer's cache, of one of mlx-lm's classes."""
+_RESERVED_ANSWER: Final = 256
 
 
 class RowWork:
@@ -60,6 +60,23 @@ class RowWork:
     def is_on_device(self) -> bool:
         """A token was drawn that the host has not read."""
         return self.drawn > len(self.ids) - self.prompt_tokens
+
+    @property
+    def reserved(self) -> int:
+        """Tokens there must be memory for before the row starts: what it has, with a good piece of its answer."""
+        left = self._limit - (len(self.ids) - self.prompt_tokens)
+        return len(self.ids) + max(0, min(left, _RESERVED_ANSWER))
+
+    def report_progress(self) -> None:
+        """Tell the reader how much of the prompt is read. The last token, which decoding reads, is not waited for."""
+        total = self.prompt_tokens
+        read = total if self.unread <= 0 else min(self.read, total)
+        self.row.report_progress(RowProgress(read, total, self.cached))
+
+    def fail(self, error: BaseException) -> None:
+        """End the row; its caches are in doubt."""
+        self.caches = None
+        self.row.fail(error)
 
     def publish(self, token_id: int, logprobs: TokenLogprobs | None) -> None:
         """Deliver a drawn token, and finish the row when it was the last."""
