@@ -2,6 +2,7 @@
 
 import logging
 import os
+from copy import copy
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,12 @@ _FILES = 3
 
 class PlacesOnly(logging.Formatter):
     """Writes an exception's type and its places in the code: its message may quote the user."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        # Another handler may have left its own wording of the exception on the record.
+        ours = copy(record)
+        ours.exc_text = None
+        return super().format(ours)
 
     def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802 logging calls it by this name
         kind, _, place = ei
