@@ -84,6 +84,19 @@ class RowSampling(Generic[L, A, E]):
                 self._captured[step] = extras
         return token
 
+    def discard(self, step: int) -> None:
+        """Free what was captured at `step`. Asked for before sampling it again: the store itself keeps older captures
+        where newer ones are missing, as the recorded scenarios have it.
+        """
+        extras = self._captured.pop(step, None)
+        if extras is not None:
+            self._handover.free_extras(extras)
+
+    def skip(self) -> None:
+        """The next step's token will not be emitted: every later token would get its neighbour's captures otherwise."""
+        step, self._emitted = self._emitted, self._emitted + 1
+        self.discard(step)
+
     def dispose(self) -> None:
         """Dispose of the sampler, then of the captures nobody read; what fails is raised when all were tried."""
         captured, self._captured = self._captured, {}
@@ -99,5 +112,6 @@ class RowSampling(Generic[L, A, E]):
 
     def _emit(self, token_id: int, _measured_elsewhere: TokenLogprobs | None = None) -> object:
         extras = self._captured.pop(self._emitted, None)
+        # Used up whatever the reader and the sink do.
         self._emitted += 1
         return self._inner_sink(token_id, self._handover.read(extras))
