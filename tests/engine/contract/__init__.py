@@ -1,0 +1,1 @@
+"""One contract for every engine, in this process or over the wire."""

@@ -1,0 +1,46 @@
+"""Both ends of the wire in one process."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+from engine.contracts import Engine
+from engine.host.messages import WIRE_VERSION
+from engine.host.server import EngineServer
+
+
+class LoopbackEngine:
+    """An engine "process" that is a task on the same loop; implements `EngineHandle`."""
+
+    def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
+        self.sock, self._theirs = socket.socketpair()
+        self.words = ""
+        self.killed = False
+        self.server = EngineServer(build, version)
+        self.task = asyncio.get_running_loop().create_task(self.server.serve(self._theirs))
+
+    def poll(self) -> int | None:
+        return 0 if self.task.done() else None
+
+    def kill(self) -> None:
+        self.killed = True
+        self.task.cancel()
+
+    def last_words(self) -> str:
+        return self.words
+
+    def close(self) -> None:
+        pass
+
+
+class Loopback:
+    """Launches loopback engines and keeps them for the test to look at."""
+
+    def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
+        self.launched: list[LoopbackEngine] = []
+        self._build = build
+        self._version = version
+
+    def __call__(self) -> LoopbackEngine:
+        self.launched.append(LoopbackEngine(self._build, self._version))
+        return self.launched[-1]
