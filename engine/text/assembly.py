@@ -1,7 +1,7 @@
 """Puts a message together from token ids: every token with its text, its place and its numbers."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -153,12 +153,20 @@ class MessageAssembler:
         """The token's text that is shown, with its place: that of the text shown last, else of what is not shown."""
         if cell.start == cell.end:
             return "", self._place_of_empty(cell)
-        kept, place = "", self._place_at(cell.start)
-        for character, offset in zip(cell.token.text, range(cell.start, cell.text_end), strict=True):
-            here = self._place_at(offset)
-            if here.removed is None:
-                kept, place = kept + character, here
-        return kept, place
+        kept, last = "", None
+        for start, end, place in self._stretches(cell.start, cell.text_end):
+            if place.removed is None:
+                kept, last = kept + cell.token.text[start - cell.start : end - cell.start], place
+        return kept, last or self._place_at(cell.start)
+
+    def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, Place]]:
+        """The text from `start` to `end` by place, in order, as far as no stop string is in it."""
+        end = end if self._stops.start is None else min(end, self._stops.start)
+        for run in self._splitter.runs:
+            if start >= end:
+                return
+            yield start, min(run.end, end), run.place
+            start = run.end
 
     def _place_of_empty(self, cell: _Cell) -> Place:
         behind_stop = self._stops.start is not None and cell.start > self._stops.start

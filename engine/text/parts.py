@@ -1,11 +1,12 @@
 """Splits a model's output into thinking, answer and tool calls while it arrives."""
 
-import re
 from collections import deque
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from engine.contracts import Part, Removal
 from engine.text.quoting import LinePosition, closes_quote
+from engine.text.spelled_tags import SpelledTags
 from engine.text.tags import HeaderSyntax, Mark, MarkKind, TagPair, TagSyntax
 
 _MAX_HELD_SPACE: Final = 64
@@ -51,8 +52,7 @@ class PartSplitter:
         self._header: HeaderSyntax | None = None
         self._header_text = ""
         self._line = LinePosition()
-        tags = [*syntax.spelled_openings, *syntax.spelled_closings]
-        self._interesting = re.compile("[`\n" + re.escape("".join(sorted({tag[0] for tag in tags}))) + "]")
+        self._tags = SpelledTags(syntax)
 
     def push(self, text: str) -> None:
         self._pending += text
@@ -137,9 +137,11 @@ class PartSplitter:
             self._header_text += text[at:]
             self._emit(len(text) - at, Place(self.part, Removal.MARKUP))
             return len(text) - at
-        found = self._interesting.search(text, at)
+        found = self._tags.interesting.search(text, at)
         if found is None or found.start() > at:
             return self._keep(text[at : found.start() if found else None])
+        if text[at] in "`\n":
+            return self._keep(text[at])
         tag, undecided = self._tag_at(text, at, final=final)
         if undecided:
             return 0
@@ -185,16 +187,13 @@ class PartSplitter:
         quoted = closes_quote(here[len(tag) :], final=final)
         return (None if quoted else tag), quoted is None
 
-    def _candidates(self) -> list[str]:
-        openings, closings = self._syntax.spelled_openings, self._syntax.spelled_closings
+    def _candidates(self) -> Sequence[str]:
         if self.part is Part.ANSWER:
             at_line = self._line.is_blank and not self._line.in_fence and not self._line.in_backticks
-            return [tag for tag, pair in openings.items() if (self._at_start if _thinks(pair) else at_line)]
-        if self._pair is not None:
-            return [tag for tag, pair in [*openings.items(), *closings.items()] if pair is self._pair]
-        if self.part is Part.THINKING and not self._syntax.closes_thinking_by_token:
-            return [tag for tag, pair in [*openings.items(), *closings.items()] if _thinks(pair)]
-        return []
+            return self._tags.openings(thinking=self._at_start, tools=at_line)
+        if self._pair is None and self._syntax.closes_thinking_by_token:
+            return ()
+        return self._tags.of_pair(self._pair)
 
     def _emit(self, length: int, place: Place) -> None:
         self._decide_space()
@@ -206,7 +205,3 @@ class PartSplitter:
             self.decided += self._space
             self.runs.append(Run(self.decided, Place(self.part, None)))
             self._space = 0
-
-
-def _thinks(pair: TagPair) -> bool:
-    return pair.part is Part.THINKING

@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from engine.contracts import Part
@@ -106,7 +107,7 @@ class Mark:
     header: HeaderSyntax | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TagSyntax:
     """The tags of one model. A tag that is a token of its own is a tag only as that token, never when spelled out."""
 
@@ -114,7 +115,7 @@ class TagSyntax:
     spelled_openings: Mapping[str, TagPair] = field(default_factory=dict)
     spelled_closings: Mapping[str, TagPair] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def closes_thinking_by_token(self) -> bool:
         return any(_closes_thinking(mark) for mark in self.marks.values())
 

@@ -1,6 +1,7 @@
 """One tokenizer: its control tokens out of everybody's reach, its bytes exact."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -80,10 +81,16 @@ class TokenCodec:
         if name is not None and token_id in self._specials:
             return name.encode()
         if self._spelling is None:
-            return (name or self._decode([token_id])).encode()
+            return self._added_text(token_id, self._anchor).encode()
         if name is None:
             name = self._library.id_to_token(token_id)
         return b"" if name is None else self._spelling.spell(name, first=first)
+
+    @cached_property
+    def _anchor(self) -> int | None:
+        """Some ordinary token, to see what the library's decoder does with another one after it."""
+        ordinary = (number for number in range(self.vocabulary_size) if number not in self._added_names)
+        return next((number for number in ordinary if self._decode([number])), None)
 
     def _added_text(self, token_id: int, previous: int | None) -> str:
         """What the library's own decoder adds to a text for one more token.
