@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.views.fonts import small_font
 from app.views.heat import HeatScale
 from app.views.theme import theme_of
 from engine.contracts import TokenLogprobs
@@ -22,9 +23,7 @@ class HeatLegend(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        font = self.font()
-        font.setPointSizeF(font.pointSizeF() * 0.82)
-        self.setFont(font)
+        self.setFont(small_font(self.font()))
         self.setAccessibleName("Heatmap legend: model probability of each token, from 0 % (strong) to 100 % (pale)")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.hide()

@@ -6,6 +6,7 @@ from PySide6.QtCore import QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
+from app.views.fonts import reading_font
 from app.views.input_method import CompositionGuard
 
 MAX_VISIBLE_LINES: Final = 10
@@ -35,6 +36,7 @@ class MessageEdit(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFont(reading_font(self.font()))
         self.document().setDocumentMargin(3)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()

@@ -6,8 +6,9 @@ from typing import Final
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QFileDialog, QSizePolicy, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QSizePolicy, QStyledItemDelegate, QWidget
 
+from app.views.fonts import small_font
 from app.views.icons import icon
 from app.views.theme import theme_of
 from engine.contracts import ModelDescription, ModelSource
@@ -36,6 +37,8 @@ class ModelPicker(QComboBox):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setMaximumWidth(420)
+        # Qt's own delegate for combo boxes ignores the style sheet's colour of what cannot be chosen.
+        self.setItemDelegate(QStyledItemDelegate(self))
         self._selected: str | None = None
         self.activated.connect(self._choose)
         self.show_models((), None)
@@ -92,8 +95,7 @@ class ModelPicker(QComboBox):
 def _section(title: str) -> QStandardItem:
     item = QStandardItem(title)
     item.setFlags(Qt.ItemFlag.NoItemFlags)
-    font = QFont()
-    font.setPointSizeF(font.pointSizeF() * 0.85)
+    font = small_font(QFont())
     font.setBold(True)
     item.setFont(font)
     item.setSizeHint(QSize(0, 26 if title else 9))

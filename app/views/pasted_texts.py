@@ -30,6 +30,12 @@ class PastedTexts(QWidget):
         self.show()
         self.changed.emit()
 
+    def remove(self, index: int) -> None:
+        _, row = self._rows.pop(index)
+        row.deleteLater()
+        self.setHidden(not self._rows)
+        self.changed.emit()
+
     def clear(self) -> None:
         for _, row in self._rows:
             row.deleteLater()
@@ -45,17 +51,11 @@ class PastedTexts(QWidget):
         label = QLabel(description)
         label.setToolTip(text[:400] + ("…" if len(text) > 400 else ""))
         remove = IconButton("close", f"Remove {description}", row)
-        remove.clicked.connect(lambda: self._remove(row))
+        remove.clicked.connect(lambda: self.remove([each for _, each in self._rows].index(row)))
         layout.addWidget(label)
         layout.addStretch(1)
         layout.addWidget(remove)
         return row
-
-    def _remove(self, row: QWidget) -> None:
-        self._rows = [kept for kept in self._rows if kept[1] is not row]
-        row.deleteLater()
-        self.setHidden(not self._rows)
-        self.changed.emit()
 
 
 def _description(text: str) -> str:

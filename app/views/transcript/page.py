@@ -21,6 +21,7 @@ BUBBLE_SIDE: Final = 15.0
 BUBBLE_SHARE: Final = 0.84
 FOOTER: Final = 26.0
 PART_INSET: Final = 18.0
+PART_GAP: Final = 10.0
 _FITTED_BLOCKS: Final = 12
 _FITTED_CHARACTERS: Final = 1_500
 """A bubble shrinks to its text when it has no more than this; a longer one takes the whole width unread."""
@@ -99,7 +100,7 @@ class Page:
         """The corner of the text of a block's row, in the viewport."""
         message = self.messages[row.message]
         inset = 0.0 if message.blocks[row.row - 1].part is Part.ANSWER else PART_INSET
-        return QPointF(self.text_left(row.message) + inset, row.top)
+        return QPointF(self.text_left(row.message) + inset, row.top + self._gap_above(message, row.row - 1))
 
     def text_left(self, message: int) -> float:
         if self.messages[message].role is not Role.USER:
@@ -147,7 +148,12 @@ class Page:
             return GAP + (BUBBLE_PADDING if is_user else LABEL)
         if row == shown.row_count - 1:
             return BUBBLE_PADDING if is_user else FOOTER
-        return self.layout(message, row - 1).height
+        return self._gap_above(shown, row - 1) + self.layout(message, row - 1).height
+
+    def _gap_above(self, message: TranscriptMessage, block: int) -> float:
+        """Thinking and answer stand apart."""
+        blocks = message.blocks
+        return PART_GAP if block > 0 and blocks[block].part is not blocks[block - 1].part else 0.0
 
     def _estimated_height(self, message: TranscriptMessage) -> float:
         metrics = QFontMetricsF(self._font)

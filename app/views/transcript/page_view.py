@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
+from app.views.fonts import reading_font
 from app.views.greeting import paint_greeting
 from app.views.style_sheet import SCROLL_BAR_WIDTH
 from app.views.theme import theme_of
@@ -16,8 +17,6 @@ from app.views.transcript.painter import Look, PagePainter
 from app.views.transcript.scroll import ScrollPosition
 from app.views.transcript.selection import TextSelection
 
-FONT_SCALE: Final = 1.1
-"""Messages are read, controls glanced at."""
 _WHEEL_LINES: Final = 3
 
 
@@ -51,9 +50,7 @@ class PageView(QAbstractScrollArea):
 
     def text_font(self) -> QFont:
         """The font of messages: a little larger than that of controls."""
-        font = QFont(self.font())
-        font.setPointSizeF(font.pointSizeF() * FONT_SCALE)
-        return font
+        return reading_font(self.font())
 
     def jump_to_end(self) -> None:
         """Show the end, and follow it."""

@@ -6,6 +6,7 @@ from typing import Final
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QFont, QFontMetricsF, QPainter, QPen
 
+from app.views.fonts import small_font
 from app.views.heat import HeatScale
 from app.views.theme import Theme
 from app.views.transcript.cells import bare_cells
@@ -96,7 +97,7 @@ class PagePainter:
             self._paint_caret(layout, origin)
 
     def _paint_part_rule(self, row: PlacedRow, origin: QPointF) -> None:
-        rule = QRectF(origin.x() - PART_INSET, row.top, 3, row.height)
+        rule = QRectF(origin.x() - PART_INSET, origin.y(), 3, row.top + row.height - origin.y())
         self._painter.fillRect(rule, self._look.theme.border)
 
     def _paint_cells(self, message: TranscriptMessage, row: PlacedRow, origin: QPointF) -> None:
@@ -141,13 +142,6 @@ class PagePainter:
         if chosen is None:
             return None
         return chosen[0] - start, chosen[1] - start, self._look.theme.selection, self._look.theme.text
-
-
-def small_font(font: QFont) -> QFont:
-    """The font of labels, notes and special tokens."""
-    small = QFont(font)
-    small.setPointSizeF(font.pointSizeF() * 0.82)
-    return small
 
 
 def note_width(message: TranscriptMessage, metrics: QFontMetricsF) -> float:

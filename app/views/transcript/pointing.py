@@ -6,10 +6,11 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont, QFontMetricsF
 
+from app.views.fonts import small_font
 from app.views.transcript.cells import TokenCell, bare_cells
 from app.views.transcript.flow import PlacedRow
 from app.views.transcript.page import Page
-from app.views.transcript.painter import note_width, small_font
+from app.views.transcript.painter import note_width
 from app.views.transcript.selection import Position
 
 
