@@ -1,1 +1,1 @@
-"""Models on disk: finding, fetching, importing."""
+"""Models on this machine: found, described, fetched, converted."""

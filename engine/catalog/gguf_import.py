@@ -2,6 +2,7 @@
 
 import json
 import mmap
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -109,7 +110,7 @@ def _quantisation(tensors: Sequence[StoredTensor]) -> dict[str, object]:
     bits = {tensor.name.removesuffix(".weight"): tensor.entry.kind.bits for tensor in tensors if tensor.is_quantised}
     if not bits:
         return {}
-    usual = max(set(bits.values()), key=list(bits.values()).count)
+    ((usual, _),) = Counter(bits.values()).most_common(1)
     layers = {name: {"group_size": GROUP_SIZE, "bits": own} for name, own in bits.items() if own != usual}
     return {"quantization": {"group_size": GROUP_SIZE, "bits": usual, **layers}}
 

@@ -1,6 +1,7 @@
 """Weights in a converted folder equal what an independent reader finds in the GGUF file."""
 
-from collections.abc import Iterator
+import filecmp
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 from gguf import GGMLQuantizationType as Kind
 
 from engine.catalog.gguf_import import WEIGHTS_FILE, GgufConversion
-from engine.catalog.gguf_weights import WeightForm
+from engine.catalog.gguf_weights import WeightForm, form_for_this_machine
 from engine.catalog.staging import staged_folder
 from engine.catalog.starter import StarterInstallation
 from tests.engine.catalog.tiny_gguf import write_tiny_gguf
+
+Weights = Mapping[str, Any]
 
 MLX_NAMES = {
     "token_embd": "model.embed_tokens",
@@ -31,8 +34,12 @@ MLX_NAMES = {
 }
 
 
-def independent_weights(path: Path) -> Iterator[tuple[str, Any]]:
-    """mlx-lm's name, without the last part, and the float32 weights of every tensor, read by the `gguf` package."""
+def independent_weights(path: Path) -> Weights:
+    """float32 weights of every tensor, read by the `gguf` package, under mlx-lm's names without their last part."""
+    return dict(_read_independently(path))
+
+
+def _read_independently(path: Path) -> Iterator[tuple[str, Any]]:
     for tensor in gguf.GGUFReader(path).tensors:
         *layer, part, _ = tensor.name.replace("blk.", "model.layers.").rsplit(".", 2)
         name = ".".join([*layer, MLX_NAMES[part]])
@@ -47,38 +54,41 @@ def converted(source: Path, target: Path, form: WeightForm) -> dict[str, mx.arra
     return weights
 
 
-KINDS = [Kind.F32, Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q8_0]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_dense_weights_are_exactly_those_of_the_file(tmp_path: Path, kind: Kind) -> None:
-    source = write_tiny_gguf(tmp_path / "tiny.gguf", kind=kind, embedding=kind)
-    weights = converted(source, tmp_path / "model", WeightForm.FLOAT32)
-
-    names = set()
-    for name, expected in independent_weights(source):
-        names.add(f"{name}.weight")
+def assert_dense_weights_are(independent: Weights, weights: dict[str, mx.array]) -> None:
+    assert set(weights) == {f"{name}.weight" for name in independent}
+    for name, expected in independent.items():
         kept = weights[f"{name}.weight"]
         assert kept.dtype == mx.float32
         np.testing.assert_array_equal(np.array(kept), expected, err_msg=name)
-    assert names == set(weights)
 
 
-@pytest.mark.parametrize("kind", [Kind.Q4_0, Kind.Q4_1, Kind.Q8_0])
-def test_packed_weights_mean_exactly_those_of_the_file(tmp_path: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [Kind.F32, Kind.F16, Kind.BF16, Kind.Q4_0, Kind.Q4_1, Kind.Q8_0])
+def test_dense_weights_are_exactly_those_of_the_file(tmp_path: Path, kind: Kind) -> None:
+    source = write_tiny_gguf(tmp_path / "tiny.gguf", kind=kind, embedding=kind)
+
+    assert_dense_weights_are(independent_weights(source), converted(source, tmp_path / "model", WeightForm.FLOAT32))
+
+
+def assert_packed_weights_mean(independent: Weights, weights: dict[str, mx.array], bits: int) -> None:
+    """Packed weights unpack to the independent ones, exactly; what is not packed is rounded to half precision."""
+    for name, expected in independent.items():
+        kept = weights[f"{name}.weight"]
+        if f"{name}.scales" not in weights:
+            np.testing.assert_array_equal(np.array(kept), expected.astype(np.float16), err_msg=name)
+            continue
+        own_bits = kept.shape[-1] * 32 // expected.shape[-1]
+        assert own_bits == (8 if name == "model.embed_tokens" else bits)
+        scales, biases = (weights[f"{name}.{part}"].astype(mx.float32) for part in ("scales", "biases"))
+        unpacked = mx.dequantize(kept, scales, biases, group_size=32, bits=own_bits)
+        np.testing.assert_array_equal(np.array(unpacked), expected, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "bits"), [(Kind.Q4_0, 4), (Kind.Q4_1, 4), (Kind.Q8_0, 8)])
+def test_packed_weights_mean_exactly_those_of_the_file(tmp_path: Path, kind: Kind, bits: int) -> None:
     source = write_tiny_gguf(tmp_path / "tiny.gguf", kind=kind)
     weights = converted(source, tmp_path / "model", WeightForm.HALF)
 
-    for name, expected in independent_weights(source):
-        packed = weights[f"{name}.weight"]
-        if f"{name}.scales" not in weights:
-            np.testing.assert_array_equal(np.array(packed), expected.astype(np.float16), err_msg=name)
-            continue
-        scales, biases = (weights[f"{name}.{part}"].astype(mx.float32) for part in ("scales", "biases"))
-        bits = packed.shape[-1] * 32 // expected.shape[-1]
-        assert bits == (8 if kind is Kind.Q8_0 or "embed" in name else 4)
-        unpacked = mx.dequantize(packed, scales, biases, group_size=32, bits=bits)
-        np.testing.assert_array_equal(np.array(unpacked), expected, err_msg=name)
+    assert_packed_weights_mean(independent_weights(source), weights, bits)
 
 
 def test_half_precision_keeps_bfloat16(tmp_path: Path) -> None:
@@ -88,19 +98,30 @@ def test_half_precision_keeps_bfloat16(tmp_path: Path) -> None:
     assert weights["model.embed_tokens.weight"].dtype == mx.bfloat16
 
 
-@pytest.mark.starter
-def test_every_weight_of_the_starter_model_is_exactly_that_of_its_file(
-    starter: StarterInstallation, starter_file: Path
-) -> None:
-    weights = mx.load(str(starter.folder / WEIGHTS_FILE))
-    assert isinstance(weights, dict)
-    independent = dict(independent_weights(starter_file))
+@pytest.fixture(scope="module")
+def starter_weights(starter_file: Path) -> Weights:
+    return independent_weights(starter_file)
 
-    assert {f"{name}.weight" for name in independent} == {name for name in weights if name.endswith(".weight")}
-    for name, expected in independent.items():
-        kept = weights[f"{name}.weight"]
-        if f"{name}.scales" in weights:
-            scales, biases = (weights[f"{name}.{part}"].astype(mx.float32) for part in ("scales", "biases"))
-            bits = kept.shape[-1] * 32 // expected.shape[-1]
-            kept = mx.dequantize(kept, scales, biases, group_size=32, bits=bits)
-        np.testing.assert_array_equal(np.array(kept.astype(mx.float32)), expected, err_msg=name)
+
+@pytest.mark.starter
+def test_every_dense_weight_of_the_starter_file_is_kept_exactly(
+    starter_file: Path, starter_weights: Weights, tmp_path: Path
+) -> None:
+    assert_dense_weights_are(starter_weights, converted(starter_file, tmp_path / "model", WeightForm.FLOAT32))
+
+
+@pytest.mark.starter
+def test_every_packed_weight_of_the_starter_file_is_kept_exactly(
+    starter_file: Path, starter_weights: Weights, tmp_path: Path
+) -> None:
+    assert_packed_weights_mean(starter_weights, converted(starter_file, tmp_path / "model", WeightForm.HALF), 4)
+
+
+@pytest.mark.starter
+def test_the_installed_starter_model_is_the_conversion_for_this_machine(
+    starter: StarterInstallation, starter_file: Path, tmp_path: Path
+) -> None:
+    """A converter that writes other bytes than before needs a new version, so that old folders are made again."""
+    converted(starter_file, tmp_path / "model", form_for_this_machine())
+
+    assert filecmp.cmp(starter.folder / WEIGHTS_FILE, tmp_path / "model" / WEIGHTS_FILE, shallow=False)
