@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from app.chats.tree import TurnState
+from app.presenters.nobody import Nobody
 from app.presenters.pace import Pace
 from app.presenters.phases import Idle, Phase, Stopping, Waiting, phase_of, summary_of, summary_of_cut
 from app.presenters.remedies import problem_of
@@ -75,7 +76,8 @@ class Answer:
         await self._session.cancel()
 
     async def close(self) -> None:
-        """The tab goes away: end the session, and return when the engine is done with it."""
+        """The tab is gone: show nothing more, end the session, and return when the engine is done with it."""
+        self._view = Nobody()
         self._stopping = True
         await self._session.close()
 

@@ -9,6 +9,7 @@ from app.chats.titles import UNTITLED
 from app.chats.tree import ChatId, TurnState
 from app.presenters.answer import Answer
 from app.presenters.draft_keeper import DraftKeeper
+from app.presenters.nobody import Nobody
 from app.presenters.phases import Idle, Phase, status_text
 from app.presenters.requests import request_for
 from app.presenters.services import Services
@@ -117,7 +118,8 @@ class ChatPresenter:
             self._show_problem(problem)
 
     async def close(self) -> None:
-        """Keep the draft, end the session, and return when nothing of the tab runs. Idempotent."""
+        """The tab is gone: keep the draft, end the session, and return when nothing of it runs. Idempotent."""
+        self._view = Nobody()
         self._draft.keep()
         self._unsubscribe()
         if self._answer is not None:

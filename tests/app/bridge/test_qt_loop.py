@@ -55,11 +55,10 @@ def test_a_unix_signal_is_a_call_on_the_loop_while_qt_waits(qapp: QApplication, 
 
     async def main() -> None:
         called = asyncio.Event()
-        with calling_on(QUIT_SIGNALS, called.set):
-            # From another process, because a signal to oneself is handled before Qt waits.
-            with _signal_from_elsewhere(number):
-                async with asyncio.timeout(10):
-                    await called.wait()
+        # From another process, because a signal to oneself is handled before Qt waits.
+        with calling_on(QUIT_SIGNALS, called.set), _signal_from_elsewhere(number):
+            async with asyncio.timeout(10):
+                await called.wait()
 
     loop.run(qapp, main())
 
