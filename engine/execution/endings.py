@@ -56,7 +56,7 @@ def outcome_of(ending: Ending[R], reason: str | None, taken: Taken) -> Outcome[R
     match execution:
         case Returned(result):
             return Completed(result, *taken)
-        case Raised(error):
+        case Raised(error):  # pragma: no branch
             return Failed(Failure(EXECUTION_FAILED, text_of(error), problem=_problem_of(error)), *taken)
 
 

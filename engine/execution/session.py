@@ -137,7 +137,7 @@ class GenerationSession(Generic[R]):
                 return StreamDelivery(self._queue, self._idle, window, limits.max_queued_tokens)
             case Collect(reserve):
                 return CollectDelivery(reserve)
-            case Callback(on_tokens):
+            case Callback(on_tokens):  # pragma: no branch
                 return CallbackDelivery(on_tokens)
 
     def _listen_to(self, external: Cancellation) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -86,7 +87,8 @@ async def test_p2_an_event_that_has_woken_a_read_survives_its_cancellation() -> 
     assert await session.outcome() == Completed(None, 3)
 
 
-async def test_p2_an_event_that_has_woken_a_read_is_dropped_if_both_are_cancelled() -> None:
+@pytest.mark.parametrize("first", ["session", "read"])
+async def test_p2_an_event_that_has_woken_a_read_is_dropped_if_both_are_cancelled(first: str) -> None:
     method, _, session = opened()
     reader = session.__aiter__()
     await anext(reader)
@@ -94,13 +96,14 @@ async def test_p2_an_event_that_has_woken_a_read_is_dropped_if_both_are_cancelle
     await settle()
     method.gate.set()
     await asyncio.sleep(0)
-    cancelling = asyncio.ensure_future(session.cancel())
-    read.cancel()
-    await asyncio.wait([read, cancelling])
+    ways: list[Callable[[], object]] = [lambda: session._cancel_nowait("requested"), read.cancel]
+    for way in ways if first == "session" else reversed(ways):
+        way()
+    await asyncio.wait([read])
 
     assert read.cancelled()
     assert await read_all(reader) == []
-    assert session._queue.tokens == 0
+    assert await session.outcome() == Cancelled("requested", 3)
 
 
 async def test_p6_an_event_that_has_woken_its_reader_is_not_dropped() -> None:
