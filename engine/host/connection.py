@@ -79,6 +79,8 @@ class EngineConnection:
 
     async def live(self) -> Problem | None:
         """From launch to burial. Returns why the process ended, or None when the app had closed it."""
+        if self._closed_by_app:
+            return self._bury(None)
         try:
             engine = self._launch()
         except OSError as error:

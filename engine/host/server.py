@@ -70,7 +70,9 @@ class EngineServer:
         self._leaving.set()
 
     def _lose(self, error: Exception | None) -> None:
-        if error is not None:
+        if error is None or isinstance(error, OSError):
+            logger.info("The app has gone")
+        else:
             logger.error("The wire broke: %s", error)
         self.leave()
 

@@ -14,8 +14,6 @@ class LoopbackEngine:
 
     def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
         self.sock, self._theirs = socket.socketpair()
-        self.words = ""
-        self.killed = False
         self.server = EngineServer(build, version)
         self.task = asyncio.get_running_loop().create_task(self.server.serve(self._theirs))
 
@@ -23,11 +21,10 @@ class LoopbackEngine:
         return 0 if self.task.done() else None
 
     def kill(self) -> None:
-        self.killed = True
         self.task.cancel()
 
     def last_words(self) -> str:
-        return self.words
+        return ""
 
     def close(self) -> None:
         pass

@@ -1,0 +1,352 @@
+"""The client, against an engine that may do anything."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from engine.contracts import (
+    ENGINE_CLOSED,
+    REQUESTED,
+    Cancelled,
+    Committed,
+    Completed,
+    EngineStatus,
+    Failed,
+    GenerationRequest,
+    Message,
+    Problem,
+    ProblemError,
+    Role,
+)
+from engine.host.client import EngineClient
+from engine.host.framing import encode_frame
+from engine.host.messages import (
+    WIRE_VERSION,
+    Cancel,
+    Ended,
+    Event,
+    GetStatus,
+    Grant,
+    Hello,
+    ListModels,
+    Models,
+    Open,
+    Shutdown,
+    encode,
+)
+from engine.host.remote_session import WINDOW_EVENTS
+from tests.engine.contract.run_engine import MODEL, RunEngine, result
+from tests.engine.host.loopback import Loopback
+from tests.engine.host.raw import RawEngine
+
+REQUEST = GenerationRequest(model="tiny", messages=())
+SEGFAULT = -11
+
+
+def word(sequence: int) -> Committed:
+    return Committed(sequence, (sequence,))
+
+
+@asynccontextmanager
+async def playing(engine: RawEngine) -> AsyncIterator[EngineClient]:
+    """A client whose engine the test plays."""
+    client = EngineClient(engine.launch)
+    try:
+        yield client
+    finally:
+        closing = asyncio.create_task(client.aclose())
+        await asyncio.sleep(0)
+        engine.die(0)
+        await closing
+
+
+async def test_what_is_asked_before_the_handshake_waits_for_it() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        read = asyncio.ensure_future(anext(aiter(session)))
+        models = asyncio.ensure_future(client.list_models(["/a"]))
+        assert isinstance(await engine.receive(), Hello)
+        await engine.send(Hello(WIRE_VERSION, 4242))
+        assert await engine.receive() == Open(1, REQUEST, WINDOW_EVENTS)
+        assert await engine.receive() == ListModels(1, ("/a",))
+        await engine.send(Event(1, word(0)))
+        await engine.send(Models(1, (MODEL,)))
+        assert await read == word(0)
+        assert await models == (MODEL,)
+        assert client.engine_pid == 4242
+
+
+async def test_room_is_granted_as_events_are_read() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        reader = aiter(session)
+        first = asyncio.ensure_future(anext(reader))
+        await engine.greet()
+        await engine.receive()
+        for sequence in range(WINDOW_EVENTS):
+            await engine.send(Event(1, word(sequence)))
+        await first
+        for _ in range(WINDOW_EVENTS // 2 - 1):
+            await anext(reader)
+        assert await engine.receive() == Grant(1, WINDOW_EVENTS // 2)
+
+
+async def test_a_dead_engine_fails_open_sessions_and_keeps_what_was_said() -> None:
+    engine, told = RawEngine(), list[Problem]()
+    async with playing(engine) as client:
+        client.on_exit(told.append)
+        session = client.generate(REQUEST)
+        reader = aiter(session)
+        first = asyncio.ensure_future(anext(reader))
+        await engine.greet()
+        await engine.receive()
+        await engine.send(Event(1, word(0)))
+        await engine.send(Event(1, word(1)))
+        await first
+        engine.die(SEGFAULT)
+        outcome = await session.outcome()
+        assert isinstance(outcome, Failed)
+        assert outcome.committed_tokens == 2
+        assert outcome.error.problem == Problem(
+            code="engine_stopped",
+            sentence="The engine crashed (SIGSEGV).",
+            remedy="Everything written so far is kept; send the message again.",
+        )
+        assert [event async for event in reader] == [word(1)]
+        assert told == [outcome.error.problem]
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "sentence"),
+    [
+        (-9, "The engine was killed by the system, perhaps because memory ran out."),
+        (-6, "The engine crashed (SIGABRT)."),
+        (-64, "The engine crashed (SIGRTMAX)."),
+        (-77, "The engine crashed (signal 77)."),
+        (3, "The engine stopped (exit code 3)."),
+    ],
+)
+async def test_the_problem_says_how_the_engine_ended(exit_code: int, sentence: str) -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        call = asyncio.ensure_future(client.list_models())
+        await engine.greet()
+        await engine.receive()
+        engine.die(exit_code)
+        with pytest.raises(ProblemError) as caught:
+            await call
+    assert (caught.value.problem.code, caught.value.problem.sentence) == ("engine_stopped", sentence)
+
+
+async def test_a_cancellation_on_this_side_beats_what_crossed_it_on_the_way() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        reader = aiter(session)
+        first = asyncio.ensure_future(anext(reader))
+        await engine.greet()
+        await engine.receive()
+        await engine.send(Event(1, word(0)))
+        await first
+        stop = asyncio.ensure_future(session.cancel())
+        assert await engine.receive() == Cancel(1, REQUESTED)
+        await engine.send(Event(1, word(1)))
+        await engine.send(Ended(1, Completed(result(2), 2)))
+        await stop
+        assert await session.outcome() == Cancelled(REQUESTED, committed_tokens=2)
+        assert [event async for event in reader] == []
+
+
+async def test_a_session_cancelled_while_its_engine_dies_is_cancelled() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        read = asyncio.ensure_future(anext(aiter(session), None))
+        await engine.greet()
+        await engine.receive()
+        stop = asyncio.ensure_future(session.cancel())
+        await engine.receive()
+        engine.die(SEGFAULT)
+        await stop
+        assert await session.outcome() == Cancelled(REQUESTED, committed_tokens=0)
+        assert await read is None
+
+
+async def test_an_engine_that_dies_before_the_handshake_cannot_start_and_its_last_words_say_why() -> None:
+    engine = RawEngine()
+    engine.words = "ModuleNotFoundError: No module named 'mlx'"
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        read = asyncio.ensure_future(anext(aiter(session), None))
+        await engine.receive()
+        engine.die(1)
+        assert await read is None
+        outcome = await session.outcome()
+        assert isinstance(outcome, Failed)
+        assert outcome.error.problem is not None
+        assert outcome.error.problem.code == "engine_cannot_start"
+        assert "No module named 'mlx'" in outcome.error.problem.sentence
+
+
+async def test_an_engine_that_cannot_be_launched_is_a_problem_not_an_exception() -> None:
+    told: list[Problem] = []
+
+    def launch() -> RawEngine:
+        raise FileNotFoundError(2, "No such file", "python")
+
+    client = EngineClient(launch)
+    client.on_exit(told.append)
+    client.start()
+    with pytest.raises(ProblemError):
+        await client.wait_started()
+    with pytest.raises(ProblemError) as caught:
+        await client.list_models()
+    assert caught.value.problem.code == "engine_cannot_start"
+    assert told[0].code == "engine_cannot_start"
+    await client.aclose()
+
+
+async def test_an_engine_of_another_version_is_ended_and_named() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        started = asyncio.ensure_future(client.wait_started())
+        await engine.send(Hello(WIRE_VERSION + 1, 4242))
+        with pytest.raises(ProblemError) as caught:
+            await started
+        assert engine.poll() == -9
+    assert caught.value.problem.code == "engine_cannot_start"
+    assert f"version {WIRE_VERSION + 1}" in caught.value.problem.sentence
+
+
+@pytest.mark.parametrize("garbage", [b"\xff\xff\xff\xff", encode_frame(b"\xc1"), encode_frame(encode(Shutdown()))])
+async def test_an_engine_that_sends_garbage_is_ended(garbage: bytes) -> None:
+    engine, told = RawEngine(), asyncio.get_running_loop().create_future()
+    async with playing(engine) as client:
+        client.on_exit(told.set_result)
+        client.start()
+        await engine.greet()
+        await engine.send_bytes(garbage)
+        problem = await told
+        assert engine.poll() == -9
+    assert problem.code == "engine_stopped"
+    assert "unreadable" in problem.sentence
+
+
+async def test_a_request_that_cannot_be_sent_fails_alone() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        client.start()
+        await engine.greet()
+        session = client.generate(GenerationRequest(model="tiny", messages=(Message(Role.USER, "\ud83d"),)))
+        assert [event async for event in session] == []
+        outcome = await session.outcome()
+        assert isinstance(outcome, Failed)
+        assert outcome.error.problem is not None
+        assert outcome.error.problem.code == "request_refused"
+        with pytest.raises(ProblemError):
+            await client.list_models(["/\udcff"])
+        status = asyncio.ensure_future(client.status())
+        assert isinstance(await engine.receive(), GetStatus)
+        status.cancel()
+
+
+async def test_after_a_death_the_next_session_launches_a_new_engine() -> None:
+    loopback = Loopback(RunEngine)
+    client = EngineClient(loopback)
+    died = asyncio.get_running_loop().create_future()
+    unsubscribe = client.on_exit(died.set_result)
+    await client.wait_started()
+    loopback.launched[0].server.leave()
+    await died
+    unsubscribe()
+    assert await client.status() == EngineStatus()
+    session = client.generate(GenerationRequest(model="tiny", messages=(), max_tokens=3))
+    assert len([event async for event in session]) == 3
+    assert len(loopback.launched) == 2
+    await client.aclose()
+
+
+async def test_restarting_replaces_a_running_engine() -> None:
+    loopback = Loopback(RunEngine)
+    client = EngineClient(loopback)
+    session = client.generate(GenerationRequest(model="endless", messages=()))
+    reader = aiter(session)
+    await anext(reader)
+    await client.restart()
+    await client.wait_started()
+    outcome = await session.outcome()
+    assert isinstance(outcome, Cancelled)
+    assert outcome.reason == ENGINE_CLOSED
+    assert loopback.launched[0].task.done()
+    assert len(loopback.launched) == 2
+    await client.aclose()
+
+
+async def test_closing_asks_the_engine_and_kills_one_that_does_not_go() -> None:
+    engine, told = RawEngine(), list[Problem]()
+    client = EngineClient(engine.launch)
+    client.on_exit(told.append)
+    session = client.generate(REQUEST)
+    read = asyncio.ensure_future(anext(aiter(session), None))
+    await engine.greet()
+    await engine.receive()
+    started = asyncio.get_running_loop().time()
+    closing = asyncio.ensure_future(client.aclose())
+    assert isinstance(await engine.receive(), Shutdown)
+    assert engine.poll() is None
+    await asyncio.gather(closing, client.aclose())
+    assert engine.poll() == -9
+    assert asyncio.get_running_loop().time() - started < 2
+    assert await session.outcome() == Cancelled(ENGINE_CLOSED, committed_tokens=0)
+    assert await read is None
+    assert told == []
+
+
+async def test_a_closed_client_opens_nothing_and_launches_nothing() -> None:
+    loopback = Loopback(RunEngine)
+    client = EngineClient(loopback)
+    await client.aclose()
+    client.start()
+    session = client.generate(REQUEST)
+    assert [event async for event in session] == []
+    assert await session.outcome() == Cancelled(ENGINE_CLOSED, committed_tokens=0)
+    with pytest.raises(ProblemError):
+        await client.list_models()
+    assert loopback.launched == []
+
+
+async def test_closed_before_its_engine_is_launched_it_launches_none() -> None:
+    loopback = Loopback(RunEngine)
+    client = EngineClient(loopback)
+    client.start()
+    await client.aclose()
+    assert loopback.launched == []
+
+
+async def test_closing_an_engine_that_has_not_answered_yet_kills_it() -> None:
+    engine = RawEngine()
+    client = EngineClient(engine.launch)
+    starting = asyncio.ensure_future(client.wait_started())
+    await engine.receive()
+    await client.aclose()
+    with pytest.raises(ProblemError):
+        await starting
+    assert (engine.exit_code, client.engine_pid) == (-9, None)
+
+
+async def test_a_reader_left_alone_is_noticed_when_it_is_collected() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        session = client.generate(REQUEST)
+        reader = aiter(session)
+        first = asyncio.ensure_future(anext(reader))
+        await engine.greet()
+        await engine.receive()
+        await engine.send(Event(1, word(0)))
+        await first
+        del reader, first
+        assert await engine.receive() == Cancel(1, "consumer_closed")
