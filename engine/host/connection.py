@@ -12,7 +12,7 @@ import msgspec
 from engine.contracts import ENGINE_CLOSED, EngineStatus, ModelDescription, Problem, ProblemError
 from engine.host import problems
 from engine.host.calls import PendingCalls
-from engine.host.engine_handle import EngineHandle, Launcher
+from engine.host.engine_handle import REAP_SECONDS, EngineHandle, Launcher, reap
 from engine.host.framing import encode_frame
 from engine.host.link import Link
 from engine.host.messages import (
@@ -38,8 +38,6 @@ from engine.host.remote_session import WINDOW_EVENTS, RemoteSession
 
 HANDSHAKE_SECONDS: Final = 30.0
 CLOSE_SECONDS: Final = 1.4
-REAP_SECONDS: Final = 0.4
-_REAP_LOOK_SECONDS: Final = 0.01
 
 
 class Phase(enum.Enum):
@@ -55,9 +53,9 @@ class Phase(enum.Enum):
 class EngineConnection:
     """Launches one engine process and sees it to its end; whoever makes one awaits `live` in a task of its own."""
 
-    def __init__(self, launch: Launcher, version: int = WIRE_VERSION) -> None:
+    def __init__(self, launch: Launcher, handshake_seconds: float = HANDSHAKE_SECONDS) -> None:
         self._launch = launch
-        self._version = version
+        self._handshake_seconds = handshake_seconds
         self._phase = Phase.STARTING
         self._link: Link[ToApp] = Link(decode_for_app, self._receive, self._lose)
         self._unsent: list[bytes] = []
@@ -87,7 +85,7 @@ class EngineConnection:
             return self._bury(problems.cannot_start(str(error)))
         try:
             await self._converse(engine)
-            exit_code = await _reap(engine, self._grace_seconds)
+            exit_code = await reap(engine, self._grace_seconds)
             return self._bury(self._explain(exit_code, engine.last_words()))
         finally:
             # Reached early when the app's loop is torn down without `close`: no process may stay behind.
@@ -144,14 +142,14 @@ class EngineConnection:
     async def _converse(self, engine: EngineHandle) -> None:
         """Returns once nothing more will be said."""
         await self._link.attach(engine.sock)
-        self._link.send_nowait(Hello(self._version, os.getpid()))
-        timer = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self._expire_handshake)
+        self._link.send_nowait(Hello(WIRE_VERSION, os.getpid()))
+        timer = asyncio.get_running_loop().call_later(self._handshake_seconds, self._expire_handshake)
         await self._over.wait()
         timer.cancel()
 
     def _expire_handshake(self) -> None:
         if self._phase is Phase.STARTING:
-            self._give_up(problems.cannot_start(f"it did not answer within {HANDSHAKE_SECONDS:.0f} seconds"))
+            self._give_up(problems.cannot_start(f"it did not answer within {self._handshake_seconds:g} seconds"))
 
     def _send(self, message: ToEngine) -> None:
         """Raises `ProblemError` for a message that no engine could read."""
@@ -187,8 +185,8 @@ class EngineConnection:
                 assert_never(message)
 
     def _greet(self, hello: Hello) -> None:
-        if hello.version != self._version:
-            self._give_up(problems.other_version(engine=hello.version, app=self._version))
+        if hello.version != WIRE_VERSION:
+            self._give_up(problems.other_version(engine=hello.version, app=WIRE_VERSION))
         if self._phase is not Phase.STARTING:
             return
         self._phase = Phase.READY
@@ -249,20 +247,3 @@ class ClientChannel:
 
     def cancel(self, reason: str) -> None:
         self._connection.cancel(self._number, reason)
-
-
-async def _reap(engine: EngineHandle, grace_seconds: float) -> int | None:
-    """The exit code of a process that is about to end; killed when it does not. None: not even that helped in time."""
-    if not await _ends_within(engine, grace_seconds):
-        engine.kill()
-        await _ends_within(engine, REAP_SECONDS)
-    return engine.poll()
-
-
-async def _ends_within(engine: EngineHandle, seconds: float) -> bool:
-    """Looks again and again: Qt's loop cannot watch child processes, and the end is milliseconds away."""
-    for _ in range(round(seconds / _REAP_LOOK_SECONDS)):
-        if engine.poll() is not None:
-            return True
-        await asyncio.sleep(_REAP_LOOK_SECONDS)
-    return False

@@ -47,9 +47,8 @@ class EngineServer:
     raises becomes the outcome of every session.
     """
 
-    def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
+    def __init__(self, build: Callable[[], Engine]) -> None:
         self._build = build
-        self._version = version
         self._engine: Engine | Problem | None = None
         self._channels: dict[int, Channel] = {}
         self._tasks = asyncio.TaskGroup()
@@ -60,7 +59,7 @@ class EngineServer:
         """Returns when every session has ended and the engine is closed."""
         async with self._tasks:
             await self._link.attach(sock)
-            self._link.send_nowait(Hello(self._version, os.getpid()))
+            self._link.send_nowait(Hello(WIRE_VERSION, os.getpid()))
             await self._leaving.wait()
             await self._close_engine()
         self._link.close()
@@ -70,9 +69,7 @@ class EngineServer:
         self._leaving.set()
 
     def _lose(self, error: Exception | None) -> None:
-        if error is None or isinstance(error, OSError):
-            logger.info("The app has gone")
-        else:
+        if error is not None and not isinstance(error, OSError):
             logger.error("The wire broke: %s", error)
         self.leave()
 
@@ -108,8 +105,8 @@ class EngineServer:
                 assert_never(message)
 
     def _greet(self, hello: Hello) -> None:
-        if hello.version != self._version:
-            raise ProtocolError(f"the app speaks version {hello.version} of the wire, the engine {self._version}")
+        if hello.version != WIRE_VERSION:
+            raise ProtocolError(f"the app speaks version {hello.version} of the wire, the engine {WIRE_VERSION}")
         try:
             self._engine = self._build()
         except ProblemError as error:

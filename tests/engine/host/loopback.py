@@ -5,16 +5,15 @@ import socket
 from collections.abc import Callable
 
 from engine.contracts import Engine
-from engine.host.messages import WIRE_VERSION
 from engine.host.server import EngineServer
 
 
 class LoopbackEngine:
     """An engine "process" that is a task on the same loop; implements `EngineHandle`."""
 
-    def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
+    def __init__(self, build: Callable[[], Engine]) -> None:
         self.sock, self._theirs = socket.socketpair()
-        self.server = EngineServer(build, version)
+        self.server = EngineServer(build)
         self.task = asyncio.get_running_loop().create_task(self.server.serve(self._theirs))
 
     def poll(self) -> int | None:
@@ -33,11 +32,10 @@ class LoopbackEngine:
 class Loopback:
     """Launches loopback engines and keeps them for the test to look at."""
 
-    def __init__(self, build: Callable[[], Engine], version: int = WIRE_VERSION) -> None:
+    def __init__(self, build: Callable[[], Engine]) -> None:
         self.launched: list[LoopbackEngine] = []
         self._build = build
-        self._version = version
 
     def __call__(self) -> LoopbackEngine:
-        self.launched.append(LoopbackEngine(self._build, self._version))
+        self.launched.append(LoopbackEngine(self._build))
         return self.launched[-1]

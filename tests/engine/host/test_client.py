@@ -21,6 +21,7 @@ from engine.contracts import (
     Role,
 )
 from engine.host.client import EngineClient
+from engine.host.connection import EngineConnection
 from engine.host.framing import encode_frame
 from engine.host.messages import (
     WIRE_VERSION,
@@ -208,6 +209,17 @@ async def test_an_engine_that_cannot_be_launched_is_a_problem_not_an_exception()
     assert caught.value.problem.code == "engine_cannot_start"
     assert told[0].code == "engine_cannot_start"
     await client.aclose()
+
+
+async def test_an_engine_that_does_not_answer_in_time_is_ended() -> None:
+    engine = RawEngine()
+    problem = await EngineConnection(engine.launch, handshake_seconds=0.05).live()
+    assert engine.poll() == -9
+    assert problem is not None
+    assert (problem.code, problem.sentence) == (
+        "engine_cannot_start",
+        "The engine cannot start: it did not answer within 0.05 seconds.",
+    )
 
 
 async def test_an_engine_of_another_version_is_ended_and_named() -> None:

@@ -82,6 +82,19 @@ async def test_no_more_events_are_sent_than_granted() -> None:
         assert (await app.receive()).call == 9
 
 
+async def test_an_app_that_reads_nothing_stops_the_work_however_much_it_granted() -> None:
+    engine = RunEngine()
+    async with serving(lambda: engine) as (app, _):
+        await app.send(Hello(WIRE_VERSION, 1))
+        await app.send(Open(1, ENDLESS, 10**9))
+        committed = -1
+        while engine.committed == 0 or committed != engine.committed:
+            committed = engine.committed
+            for _ in range(1000):
+                await asyncio.sleep(0)
+        assert committed < 20_000
+
+
 async def test_a_vanished_app_ends_every_session_and_closes_the_engine() -> None:
     engine = RunEngine()
     async with serving(lambda: engine) as (app, serve):
