@@ -85,10 +85,11 @@ class MainWindow(QMainWindow):
         event.ignore()
         self.quit_requested.emit()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
+    def event(self, event: QEvent) -> bool:
+        """Qt tells a change of the system's colours here and not to `changeEvent`."""
         if event.type() == QEvent.Type.ApplicationPaletteChange:
             self._follow_theme()
+        return super().event(event)
 
     @property
     def current_pane(self) -> "ChatPane | None":
@@ -143,8 +144,9 @@ class MainWindow(QMainWindow):
 
     def _follow_theme(self) -> None:
         theme = theme_of(QApplication.palette())
-        self.setPalette(palette_of(theme))
+        # In this order: a new style sheet gives the palette back that the widget had under the old one.
         self.setStyleSheet(style_sheet(theme))
+        self.setPalette(palette_of(theme))
 
     def _show_about(self) -> None:
         about = QMessageBox(self)

@@ -1,6 +1,7 @@
 """A window, and a pane in it, as the user has them on the screen."""
 
 import pytest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.views.chat_pane import ChatPane
@@ -22,6 +23,7 @@ def pane(window: MainWindow, qtbot: QtBot) -> ChatPane:
     pane = window.add_tab("tab", "Chat")
     window.select_tab("tab")
     qtbot.waitUntil(pane.transcript.isVisible)
+    QApplication.sendPostedEvents()  # the pane takes its final size
     return pane
 
 

@@ -36,9 +36,9 @@ def texts(pieces: Iterable[TokenPiece]) -> list[str]:
 def cells_on_screen(transcript: Transcript) -> list[TokenPlace]:
     """The cells of the viewport as the mouse finds them, in reading order, each once."""
     found: dict[tuple[int, int, float, float], TokenPlace] = {}
-    viewport = transcript.viewport()
-    for y in range(0, viewport.height(), 3):
-        for x in range(0, viewport.width(), 1):
+    column, last = transcript.page.column, transcript.rows[-1]
+    for y in range(0, round(last.top + last.height), 5):
+        for x in range(round(column.left), round(column.left + column.width)):
             cell = token_at(transcript.page, transcript.rows, QPointF(x, y), transcript.text_font())
             if cell is not None:
                 found.setdefault((cell.message, cell.token, cell.rectangle.x(), cell.rectangle.y()), cell)
