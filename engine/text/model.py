@@ -1,8 +1,9 @@
 """A model's text side, loaded from its folder: messages to tokens, tokens to bytes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
@@ -16,7 +17,8 @@ from engine.text.tags import TagSyntax, opens_thinking
 from engine.text.template import ChatTemplate
 from engine.text.tokens import TokenCodec
 
-MAX_PROMPT_CHARACTERS: Final = 16_000_000
+MAX_PROMPT_CHARACTERS: Final = 4_000_000
+"""About a million tokens. Up to there no single call holds the interpreter lock for 50 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class EncodedPrompt:
 class TextModel:
     """Everything textual about one model. It holds no state of a conversation and may be used from any thread."""
 
-    def __init__(self, files: TextFiles) -> None:
-        """Raises whatever a malformed tokenizer leads to; `load` translates it."""
+    def __init__(self, files: TextFiles, *, now: Callable[[], datetime] = datetime.now) -> None:
+        """`now` is what templates call today. Raises whatever a malformed tokenizer leads to; `load` translates it."""
         self._codec = TokenCodec(files.tokenizer)
         self._named_tokens = files.named_tokens
         ends = [name for kind, name in files.named_tokens.items() if kind == "eos_token"]
@@ -40,10 +42,10 @@ class TextModel:
         self._template: ChatTemplate | None = None
         self._template_problem: Problem | None = None
         if files.template is not None:
-            self._compile(files.template, files.template_name)
+            self._compile(files.template, files.template_name, now)
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
+    def load(cls, folder: Path, *, now: Callable[[], datetime] = datetime.now) -> Self:
         """Read the model's files. Raises `ProblemError`: `tokenizer_missing` or `tokenizer_damaged`.
 
         Takes some tenths of a second for a large vocabulary. A chat template that does not parse is no obstacle: the
@@ -51,7 +53,7 @@ class TextModel:
         """
         files = TextFiles.read(folder)
         try:
-            return cls(files)
+            return cls(files, now=now)
         except Exception as error:  # the border to foreign data and the library that reads it
             raise damaged(folder / "tokenizer.json", "describes no tokenizer this program can read") from error
 
@@ -130,9 +132,9 @@ class TextModel:
             self.encode_chat, messages, thinking=thinking, continue_last=continue_last, raw=raw
         )
 
-    def _compile(self, source: str, name: str) -> None:
+    def _compile(self, source: str, name: str, now: Callable[[], datetime]) -> None:
         try:
-            self._template = ChatTemplate(source, name)
+            self._template = ChatTemplate(source, name, now=now)
         except ProblemError as error:
             self._template_problem = error.problem
 
@@ -180,7 +182,9 @@ _NO_TEMPLATE: Final = Problem(code="template_missing", sentence="This model has 
 def _check_length(messages: Sequence[Message]) -> None:
     length = sum(len(message.content) for message in messages)
     if length > MAX_PROMPT_CHARACTERS:
-        sentence = f"The conversation has {length:,} characters; no model can read more than {MAX_PROMPT_CHARACTERS:,}."
+        sentence = (
+            f"The conversation has {length:,} characters, more than the {MAX_PROMPT_CHARACTERS:,} that are possible."
+        )
         raise ProblemError(Problem(code="prompt_too_long", sentence=sentence, remedy="Shorten the longest message."))
 
 

@@ -15,7 +15,7 @@ slices in a template work on the real text.
 
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.text.vocabulary import AddedToken
@@ -34,10 +34,24 @@ class ControlNames:
         self._names = {token.content: f"{secret}x{token.id}x" for token in control}
         longest_first = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        self._beginnings = {name[0] for name in self._names}
 
     def spell_markers(self, rendered: str) -> str:
         """The rendering with every control token in it under its random name."""
-        return self._pattern.sub(lambda match: self._names[match[0]], rendered)
+        parts, done = [], 0
+        for place in sorted(self._possible_beginnings(rendered)):
+            if place >= done and (marker := self._pattern.match(rendered, place)):
+                parts += [rendered[done:place], self._names[marker[0]]]
+                done = marker.end()
+        return "".join([*parts, rendered[done:]])
+
+    def _possible_beginnings(self, rendered: str) -> Iterator[int]:
+        """Protected texts hold none, so the search jumps over them, however long they are."""
+        for beginning in self._beginnings:
+            place = rendered.find(beginning)
+            while place >= 0:
+                yield place
+                place = rendered.find(beginning, place + 1)
 
     def reveal(self, text: str) -> str:
         """`text` as the library decoded it, with the control tokens under their own names."""

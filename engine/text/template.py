@@ -1,16 +1,16 @@
 """A model's chat template, rendered within bounds, with every failure a sentence."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from jinja2 import Template, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError, UndefinedError
 
 from engine.contracts import Problem, ProblemError
-from engine.text.metering import RenderLimits, TemplateLimitError, start_meter
+from engine.text.metering import Meter, RenderLimits, TemplateLimitError, start_meter
 from engine.text.sandbox import BoundedEnvironment, TemplateRefusalError
 
 _SHOWN_MESSAGE: Final = 200
@@ -49,16 +49,11 @@ class ChatTemplate:
     def render(self, messages: Sequence[Mapping[str, str]], variables: Mapping[str, object]) -> str:
         """The prompt as text. Raises `ProblemError`, which names the template, the line, and what it could not do."""
         meter = start_meter(self._limits, sum(len(message["content"]) for message in messages))
-        parts = []
         try:
             context = self._template.new_context({"messages": [dict(message) for message in messages], **variables})
-            for part in self._template.root_render_func(context):
-                meter.step()
-                meter.write(len(part))
-                parts.append(part)
+            return "".join(_metered_output(self._template.root_render_func(context), meter))
         except Exception as error:  # the border to foreign code, which may raise anything
             raise ProblemError(self._problem(error)) from error
-        return "".join(parts)
 
     def _problem(self, error: Exception) -> Problem:
         place = self._place(error.__traceback__)
@@ -99,3 +94,14 @@ class ChatTemplate:
         return ProblemError(
             Problem(code="template_damaged", sentence=f"The chat template ({self.name}) does not parse, {what}.")
         )
+
+
+def _metered_output(parts: Iterator[str], meter: Meter) -> Iterator[str]:
+    for part in parts:
+        try:
+            meter.step()
+            meter.write(len(part))
+        except TemplateLimitError as error:
+            # Raised where the template stands, so that the problem can name the line.
+            cast(Generator[str, None, None], parts).throw(error)
+        yield part

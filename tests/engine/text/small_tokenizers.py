@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +146,8 @@ def write_folder(
     return folder
 
 
-def load(folder: Path, tokenizer: Tokenizer, **files: Any) -> TextModel:
-    return TextModel.load(write_folder(folder, tokenizer, **files))
+def load(folder: Path, tokenizer: Tokenizer, *, now: Callable[[], datetime] = datetime.now, **files: Any) -> TextModel:
+    return TextModel.load(write_folder(folder, tokenizer, **files), now=now)
 
 
 def _piece_model() -> models.BPE:
