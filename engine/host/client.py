@@ -76,13 +76,13 @@ class EngineClient:
 
     async def list_models(self, folders: Sequence[str] = ()) -> tuple[ModelDescription, ...]:
         """Raises `ProblemError` when the engine cannot answer."""
-        return await self._connection_for_call().list_models(folders)
+        return await self._connection_for_call().dialogue.list_models(folders)
 
     async def status(self) -> EngineStatus:
         """Launches nothing: without an engine, nothing runs. Raises `ProblemError` when it cannot answer."""
         if self._connection is None or not self._connection.is_usable:
             return EngineStatus()
-        return await self._connection.status()
+        return await self._connection.dialogue.status()
 
     async def aclose(self) -> None:
         """End the engine within two seconds; nothing can be opened any more."""
@@ -93,7 +93,7 @@ class EngineClient:
         if self._closed:
             session.abandon(ENGINE_CLOSED)
             return None
-        return self._usable_connection().open(session)
+        return self._usable_connection().dialogue.open(session)
 
     def _connection_for_call(self) -> EngineConnection:
         if self._closed:

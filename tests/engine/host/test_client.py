@@ -266,6 +266,37 @@ async def test_a_request_that_cannot_be_sent_fails_alone() -> None:
         status.cancel()
 
 
+async def test_answers_to_callers_that_have_left_are_ignored() -> None:
+    engine = RawEngine()
+    async with playing(engine) as client:
+        call = asyncio.ensure_future(client.list_models())
+        await engine.greet()
+        await engine.receive()
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        await engine.send(Models(1, (MODEL,)))
+        await engine.send(Event(1, word(0)))
+        await engine.send(Ended(1, Cancelled(REQUESTED, 0)))
+        again = asyncio.ensure_future(client.list_models())
+        assert await engine.receive() == ListModels(2, ())
+        await engine.send(Models(2, (MODEL,)))
+        assert await again == (MODEL,)
+
+
+async def test_a_listener_that_was_taken_back_hears_nothing() -> None:
+    engine, told = RawEngine(), list[Problem]()
+    async with playing(engine) as client:
+        unsubscribe = client.on_exit(told.append)
+        unsubscribe()
+        unsubscribe()
+        call = asyncio.ensure_future(client.list_models())
+        await engine.greet()
+        engine.die(SEGFAULT)
+        with pytest.raises(ProblemError):
+            await call
+    assert told == []
+
+
 async def test_after_a_death_the_next_session_launches_a_new_engine() -> None:
     loopback = Loopback(RunEngine)
     client = EngineClient(loopback)
