@@ -1,6 +1,5 @@
 """One answer under way, from the engine to the screen with a copy to the store."""
 
-import asyncio
 from collections.abc import Callable
 
 from app.chats.tree import TurnState
@@ -64,9 +63,9 @@ class Answer:
                 async for event in self._session:
                     self._take(event)
                 return self._end(await self._session.outcome())
-            except asyncio.CancelledError:
+            except BaseException:
                 # Saved before the session is closed, which may have to wait for the engine.
-                self._settle(Ending(TurnState.INTERRUPTED), self._cut_summary(TurnState.INTERRUPTED))
+                self._saver.end(Ending(TurnState.INTERRUPTED))
                 raise
 
     async def stop(self) -> None:

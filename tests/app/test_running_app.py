@@ -16,9 +16,10 @@ from app.chats.store import ChatStore
 from app.chats.tree import TurnState
 from app.desktop.folders import Folders
 from engine.contracts import Problem
-from tests.app.window_of_its_own import OpenWindow, open_window, until
+from tests.app.window_of_its_own import OpenWindow, scripted_window, sends, until
+from tests.fakes.scripted_engine import ScriptedEngine
 
-Scene = Callable[[OpenWindow], Coroutine[Any, Any, None]]
+Scene = Callable[[OpenWindow[ScriptedEngine]], Coroutine[Any, Any, None]]
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def play(qapp: QApplication, folders: Folders) -> Callable[[Scene], None]:
     """Run a scene in an open window; afterwards nothing may be left running."""
 
     async def main(scene: Scene) -> None:
-        async with open_window(folders) as opened:
+        async with scripted_window(folders) as opened:
             await scene(opened)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left, f"tasks left behind: {left}"
@@ -39,17 +40,11 @@ def play(qapp: QApplication, folders: Folders) -> Callable[[Scene], None]:
     return lambda scene: loop.run(qapp, main(scene))
 
 
-def shown_text(opened: OpenWindow) -> str:
-    transcript = opened.pane.transcript
-    transcript.show_arrived()
-    return "".join(piece.text for piece in transcript.page.messages[-1].pieces)
-
-
 def test_a_message_is_answered_token_by_token_and_stopped_by_the_button(play: Callable[[Scene], None]) -> None:
-    async def scene(opened: OpenWindow) -> None:
-        session = await opened.sends("hello")
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        session = await sends(opened, "hello")
         await session.says("Once upon")
-        assert shown_text(opened) == "Once upon"
+        assert opened.shown_text == "Once upon"
         assert opened.pane.composer.stop.isVisible()
         assert opened.pane.status.text().startswith("Answering")
 
@@ -57,7 +52,7 @@ def test_a_message_is_answered_token_by_token_and_stopped_by_the_button(play: Ca
         await until(opened.pane.composer.send.isVisible)
 
         assert session.reasons == ["requested"]
-        assert shown_text(opened) == "Once upon"
+        assert opened.shown_text == "Once upon"
         assert opened.pane.status.text().startswith("Stopped · 2 tokens")
 
     play(scene)
@@ -66,10 +61,10 @@ def test_a_message_is_answered_token_by_token_and_stopped_by_the_button(play: Ca
 def test_closing_the_window_in_mid_answer_ends_everything_and_keeps_the_text(
     play: Callable[[Scene], None], folders: Folders
 ) -> None:
-    async def scene(opened: OpenWindow) -> None:
-        await (await opened.sends("one")).says("uno")
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        await (await sends(opened, "one")).says("uno")
         await opened.opens_tab()
-        await (await opened.sends("two")).says("dos")
+        await (await sends(opened, "two")).says("dos")
 
     play(scene)
 
@@ -83,11 +78,11 @@ def test_closing_the_window_in_mid_answer_ends_everything_and_keeps_the_text(
 
 
 def test_closing_a_tab_ends_its_session_alone(play: Callable[[Scene], None]) -> None:
-    async def scene(opened: OpenWindow) -> None:
-        first = await opened.sends("one")
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        first = await sends(opened, "one")
         await first.says("uno")
         await opened.opens_tab()
-        second = await opened.sends("two")
+        second = await sends(opened, "two")
         await second.says("dos")
 
         opened.window.menus.close_tab.trigger()
@@ -96,7 +91,7 @@ def test_closing_a_tab_ends_its_session_alone(play: Callable[[Scene], None]) -> 
 
         assert second.reasons == ["consumer_closed"]
         assert first.reasons == []
-        assert shown_text(opened) == "uno tres"
+        assert opened.shown_text == "uno tres"
 
     play(scene)
 
@@ -104,15 +99,14 @@ def test_closing_a_tab_ends_its_session_alone(play: Callable[[Scene], None]) -> 
 def test_a_second_window_on_the_same_folder_shows_the_chats_but_changes_nothing(
     play: Callable[[Scene], None], folders: Folders
 ) -> None:
-    async def scene(opened: OpenWindow) -> None:
-        session = await opened.sends("one")
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        session = await sends(opened, "one")
         await session.says("uno")
         await session.ends()
-        async with open_window(folders) as second:
+        async with scripted_window(folders) as second:
             assert "another Candor" in second.pane.banner.sentence.text()
-            assert shown_text(second) == "uno"
-            second.pane.composer.edit.setPlainText("more")
-            second.pane.composer.send.click()
+            assert second.shown_text == "uno"
+            await second.presses_send("more")
             await until(lambda: second.pane.composer.text() == "more")
             assert second.engine.sessions == []
 
@@ -122,19 +116,19 @@ def test_a_second_window_on_the_same_folder_shows_the_chats_but_changes_nothing(
 def test_a_message_of_a_megabyte_ends_with_a_sentence_and_the_text_in_the_composer(
     play: Callable[[Scene], None],
 ) -> None:
-    async def scene(opened: OpenWindow) -> None:
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
         text = "words and " * 100_000
-        session = await opened.sends(text)
+        session = await sends(opened, text)
         problem = Problem(code="context_full", sentence="The message is too long.", remedy="Make it shorter.")
         await session.fails(problem)
         await until(opened.pane.banner.isVisible)
 
         assert opened.pane.banner.sentence.text() == problem.sentence
         assert opened.pane.composer.text() == text
-        session = await opened.sends("short")
+        session = await sends(opened, "short")
         await session.says("yes")
         await session.ends()
-        assert shown_text(opened) == "yes"
+        assert opened.shown_text == "yes"
 
     play(scene)
 
@@ -145,7 +139,7 @@ def test_an_unexpected_error_is_said_in_the_window_and_logged(
     async def fails() -> None:
         raise RuntimeError("what the user wrote")
 
-    async def scene(opened: OpenWindow) -> None:
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
         opened.app.services.tasks.start(fails(), "fails")
         await until(opened.window.tabs.engine_state.text)
         assert "went wrong" in opened.window.tabs.engine_state.text()

@@ -3,21 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from app.bootstrap import RunningApp, running
 from app.desktop.folders import Folders
 from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
+from engine.contracts import Engine
 from tests.fakes.scripted_engine import ScriptedEngine, ScriptedGeneration
 
+E = TypeVar("E", bound=Engine)
 
-class OpenWindow(NamedTuple):
-    """A window as its user and its engine see it."""
+
+class OpenWindow(NamedTuple, Generic[E]):
+    """A window as its user sees it, with its engine."""
 
     window: MainWindow
     app: RunningApp
-    engine: ScriptedEngine
+    engine: E
 
     @property
     def pane(self) -> ChatPane:
@@ -26,38 +29,55 @@ class OpenWindow(NamedTuple):
         assert pane is not None
         return pane
 
-    async def sends(self, text: str) -> ScriptedGeneration:
-        """Type `text` into the tab in front and press Send; the session that this opens."""
-        before = len(self.engine.sessions)
-        self.pane.composer.edit.setPlainText(text)
-        self.pane.composer.send.click()
-        await until(lambda: len(self.engine.sessions) > before)
-        return self.engine.sessions[-1]
+    @property
+    def shown_text(self) -> str:
+        """The text of the last message in front."""
+        self.pane.transcript.show_arrived()
+        return "".join(piece.text for piece in self.pane.transcript.page.messages[-1].pieces)
 
-    async def opens_tab(self) -> ChatPane:
+    async def presses_send(self, text: str) -> None:
+        """Type `text` into the tab in front and press Send, once that can be pressed."""
+        self.pane.composer.edit.setPlainText(text)
+        await until(self.pane.composer.send.isEnabled, 60)
+        self.pane.composer.send.click()
+
+    async def opens_tab(self) -> None:
         before = self.pane
         self.window.tabs.new_tab.click()
         await until(lambda: self.window.current_pane not in (None, before))
-        return self.pane
+
+
+async def sends(opened: OpenWindow[ScriptedEngine], text: str) -> ScriptedGeneration:
+    """Send `text` in the tab in front; the session that this opens."""
+    before = len(opened.engine.sessions)
+    await opened.presses_send(text)
+    await until(lambda: len(opened.engine.sessions) > before)
+    return opened.engine.sessions[-1]
 
 
 @asynccontextmanager
-async def open_window(folders: Folders) -> AsyncIterator[OpenWindow]:
-    """The window on the screen with its first tab ready; closed at the end."""
-    window, engine = MainWindow(), ScriptedEngine()
+async def open_window(folders: Folders, engine: E) -> AsyncIterator[OpenWindow[E]]:
+    """The window on the screen with its first tab; closed at the end."""
+    window = MainWindow()
     window.show()
     async with running(window, folders, engine) as app:
-        opened = OpenWindow(window, app, engine)
-        await until(lambda: window.current_pane is not None and opened.pane.picker.count() > 0)
-        yield opened
+        await until(lambda: window.current_pane is not None)
+        yield OpenWindow(window, app, engine)
         window.close()
         await app.presenter.closed.wait()
     window.deleteLater()
 
 
-async def until(condition: Callable[[], object]) -> None:
+@asynccontextmanager
+async def scripted_window(folders: Folders) -> AsyncIterator[OpenWindow[ScriptedEngine]]:
+    """The window with an engine that the test speaks for."""
+    async with open_window(folders, ScriptedEngine()) as opened:
+        yield opened
+
+
+async def until(condition: Callable[[], object], seconds: float = 10) -> None:
     """Give the loop turns until `condition` holds: what a user would see, not an event that a test could await."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(seconds):
         while True:
             if condition():
                 return

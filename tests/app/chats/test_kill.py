@@ -21,7 +21,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication
 from app.bridge import loop
 from app.desktop.folders import Folders
-from tests.app.window_of_its_own import open_window
+from tests.app.window_of_its_own import scripted_window, sends
 
 async def talk(name, session):
     for number in range(10_000):
@@ -30,10 +30,10 @@ async def talk(name, session):
         await asyncio.sleep(0.005)
 
 async def main():
-    async with open_window(Folders(Path(sys.argv[1]))) as opened:
-        first = await opened.sends("one")
+    async with scripted_window(Folders(Path(sys.argv[1]))) as opened:
+        first = await sends(opened, "one")
         await opened.opens_tab()
-        second = await opened.sends("two")
+        second = await sends(opened, "two")
         await asyncio.gather(talk("a", first), talk("b", second))
 
 loop.run(QApplication([]), main())

@@ -1,0 +1,82 @@
+"""What a tab shows around its conversation."""
+
+from collections.abc import Callable
+
+from app.presenters.model_shelf import ModelShelf
+from app.presenters.nobody import Nobody
+from app.presenters.phases import Idle, Phase, status_text
+from app.presenters.views import ChatView
+from engine.contracts import ModelDescription, Problem
+
+CHOOSE_HINT = "Choose a model first."
+
+
+class Board:
+    """The models, the status line, the Send button and the banner of one tab, kept true as the shelf changes.
+
+    `wanted` answers the id of the model chosen for the chat, or None.
+    """
+
+    def __init__(
+        self, view: ChatView, shelf: ModelShelf, wanted: Callable[[], str | None], problem: Problem | None
+    ) -> None:
+        self._view = view
+        self._shelf = shelf
+        self._wanted = wanted
+        self._problem = problem
+        self._banner: tuple[Problem | None, str] = (None, "")
+        self._phase: Phase = Idle()
+        self._busy = False
+        self._unsubscribe = shelf.subscribe(self.show)
+
+    @property
+    def model(self) -> ModelDescription | None:
+        """The model that answers next; None: there is none."""
+        return self._shelf.choose(self._wanted())
+
+    @property
+    def missing_model_hint(self) -> str:
+        """Why there is no model, as the status line says it."""
+        return status_text(self._shelf.phase) or CHOOSE_HINT
+
+    def show(self) -> None:
+        """Tell the view everything."""
+        model = self.model
+        self._view.show_models(self._shelf.models, model.id if model else None)
+        self._view.show_send_enabled(model is not None, "" if model else self.missing_model_hint)
+        self._show_status()
+        self._show_banner()
+
+    def show_busy(self, busy: bool) -> None:
+        """An answer is under way, or no longer."""
+        self._busy = busy
+        self._view.show_generating(busy)
+
+    def show_phase(self, phase: Phase) -> None:
+        self._phase = phase
+        self._show_status()
+
+    def show_hint(self, hint: str) -> None:
+        """Say `hint` until something happens."""
+        self._view.show_status(hint)
+
+    def show_problem(self, problem: Problem | None) -> None:
+        self._problem = problem
+        self._show_banner()
+
+    def close(self) -> None:
+        """The tab is gone. Idempotent."""
+        self._unsubscribe()
+        self._view = Nobody()
+
+    def _show_status(self) -> None:
+        own = self._busy or isinstance(self._shelf.phase, Idle)
+        self._view.show_status(status_text(self._phase if own else self._shelf.phase))
+
+    def _show_banner(self) -> None:
+        """What concerns every tab comes first: nothing else works before it is solved. The user may dismiss it."""
+        remedy = self._shelf.remedy or ""
+        banner = (self._problem, "") if self._shelf.problem is None else (self._shelf.problem, str(remedy))
+        if banner != self._banner:
+            self._banner = banner
+            self._view.show_problem(*banner)
