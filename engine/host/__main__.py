@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import faulthandler
 import importlib
-import logging
 import os
 import signal
 import socket
@@ -13,6 +12,7 @@ from typing import cast
 
 from engine.contracts import Engine
 from engine.host.deadline import ExitDeadline
+from engine.host.logs import log_to_stderr, log_unhandled
 from engine.host.server import EngineServer
 
 STDOUT, STDERR = 1, 2
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.dup2(STDERR, STDOUT)
     options = _parse(arguments)
     faulthandler.enable()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to_stderr()
     # Ctrl+C in a terminal is the app's to answer; it reaches the engine as the end of the wire.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     ExitDeadline(options.fd).start()
@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 async def _serve(sock: socket.socket, build: Callable[[], Engine]) -> None:
     server = EngineServer(build)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, server.leave)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(log_unhandled)
+    loop.add_signal_handler(signal.SIGTERM, server.leave)
     await server.serve(sock)
 
 

@@ -23,10 +23,6 @@ class LaunchedEngine:
         self._log = log
         self.sock = sock
 
-    @property
-    def pid(self) -> int:
-        return self._child.pid
-
     def poll(self) -> int | None:
         """The exit code, negative for a signal, or None while it runs. Reaps the process; never blocks."""
         return self._child.poll()

@@ -159,8 +159,6 @@ class RemoteSession(Generic[R_co]):
             loop.call_soon_threadsafe(self._cancel_nowait, CONSUMER_CLOSED)
 
     def _settle(self, outcome: AnyOutcome) -> None:
-        if self._outcome is not None:
-            return
         if isinstance(outcome, Cancelled):
             self._events.clear()
         self._outcome = outcome

@@ -14,6 +14,7 @@ from engine.contracts import (
     ENGINE_CLOSED,
     Cancelled,
     Engine,
+    EngineStatus,
     Failed,
     GenerationRequest,
     Problem,
@@ -230,6 +231,9 @@ class BrokenEngine(RunEngine):
     async def _raise(self) -> Any:
         raise LookupError("holds a quoted message")
 
+    async def status(self) -> EngineStatus:
+        raise LookupError("holds a quoted message")
+
     async def aclose(self) -> None:
         await super().aclose()
         raise LookupError("cannot close")
@@ -248,3 +252,22 @@ async def test_a_session_that_breaks_its_promise_still_ends(caplog: pytest.LogCa
     assert "quoted" not in message.outcome.error.message
     assert "did not close cleanly" in caplog.text
     caplog.clear()
+
+
+async def test_a_call_that_breaks_its_promise_is_still_answered(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(BrokenEngine) as (app, _):
+        await app.greet()
+        await app.send(GetStatus(1))
+        failed = await app.receive()
+    assert (failed.call, failed.problem.code) == (1, "engine_fault")
+    assert "quoted" not in failed.problem.sentence
+    caplog.clear()
+
+
+async def test_what_is_asked_after_a_shutdown_is_not_begun() -> None:
+    engine = RunEngine()
+    async with serving(lambda: engine) as (app, _):
+        await app.greet()
+        await app.send_bytes(encode_frame(encode(Shutdown())) + encode_frame(encode(OPEN)))
+        assert await app.receive() is None
+    assert engine.prepared == []
