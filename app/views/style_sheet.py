@@ -68,5 +68,12 @@ QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical {{ background: tran
 #problemBanner {{ background: {warning}; border-radius: 12px; }}
 #problemSentence {{ color: {warning_text}; font-weight: 600; }}
 #problemRemedy {{ color: {warning_text}; }}
+#problemBanner QPushButton {{
+    background: transparent; border: 1px solid {warning_text}; border-radius: 8px; padding: 4px 12px;
+    color: {warning_text}; font-weight: 600;
+}}
+#problemBanner QPushButton:hover, #problemBanner QPushButton:focus {{
+    background: {warning_text}; color: {warning};
+}}
 #statusLine, #engineState {{ color: {dimmed}; }}
 """

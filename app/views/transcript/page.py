@@ -13,7 +13,7 @@ from app.views.transcript.typesetting import LINE_SPACING, BlockLayout, Typesett
 from engine.contracts import Part, Role
 
 MAX_COLUMN: Final = 760.0
-MARGIN: Final = 28.0
+MARGIN: Final = 16.0
 GAP: Final = 20.0
 LABEL: Final = 24.0
 BUBBLE_PADDING: Final = 10.0

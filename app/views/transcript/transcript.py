@@ -1,5 +1,6 @@
 """The widget that shows a conversation."""
 
+import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -15,6 +16,9 @@ from engine.contracts import Role, TokenLogprobs, TokenPiece
 
 FRAME_MS: Final = 33
 """No more than 30 repaints in a second, however fast tokens come."""
+
+_NOTHING: Final = (sys.maxsize, 0)
+"""No message and row at all: what the first changed one is before anything changed."""
 
 Arrival = tuple[str, Sequence[TokenPiece], Sequence[TokenLogprobs | None] | None]
 
@@ -40,6 +44,7 @@ class Transcript(SelectableView):
         super().__init__(parent)
         self.setAccessibleName("Conversation")
         self._arrived: list[Arrival] = []
+        self._changed = _NOTHING
         self._since_frame = QElapsedTimer()
         self._since_frame.start()
         self._frame = QTimer(self, singleShot=True)
@@ -67,6 +72,7 @@ class Transcript(SelectableView):
         """Nothing more will come for this message."""
         message = self.page.messages[self.page.index_of(key)]
         message.note, message.ended = note, True
+        self._note_change(self.page.index_of(key), message.row_count - 2)
         self._request_frame()
 
     def clear_messages(self) -> None:
@@ -91,7 +97,8 @@ class Transcript(SelectableView):
         arrived, self._arrived = self._arrived, []
         for key, pieces, logprobs in arrived:
             self._append(key, pieces, logprobs)
-        self.refresh()
+        changed, self._changed = self._changed, _NOTHING
+        self.refresh(self._top_of(changed))
 
     def selected_text(self) -> str:
         self.show_arrived()
@@ -115,9 +122,12 @@ class Transcript(SelectableView):
             self._hover(None)
         return super().viewportEvent(event)
 
-    def scroll_by(self, pixels: float) -> None:
-        self._hover(None)
-        super().scroll_by(pixels)
+    def refresh(self, only_below: float = 0.0) -> None:
+        """As the page's; a token that moved away from under the mouse is not hovered any more."""
+        before = self.position.anchor
+        super().refresh(only_below)
+        if self.position.anchor != before:
+            self._hover(None)
 
     def _append(self, key: str, pieces: Sequence[TokenPiece], logprobs: Sequence[TokenLogprobs | None] | None) -> None:
         index = self.page.index_of(key)
@@ -125,6 +135,14 @@ class Transcript(SelectableView):
         last_block = len(message.blocks) - 1
         first_changed = message.append(pieces, logprobs)
         self.page.note_change(index, first_changed, last_block)
+        self._note_change(index, first_changed + 1)
+
+    def _note_change(self, message: int, row: int) -> None:
+        self._changed = min(self._changed, (message, row))
+
+    def _top_of(self, changed: tuple[int, int]) -> float:
+        """Where in the viewport the next frame begins to differ; the rows above keep their place."""
+        return next((row.top for row in self.rows if (row.message, row.row) >= changed), 0.0)
 
     def _request_frame(self) -> None:
         """Ask for a frame: at once when the last one is long ago, together with what else comes otherwise."""

@@ -76,21 +76,24 @@ class BlockLayout:
         return self._index.to_code_points(units_start), self._index.to_code_points(units_end)
 
     def rectangles(self, start: int, end: int) -> list[QRectF]:
-        """What the characters from `start` to `end` cover, one rectangle for each line."""
+        """What the characters from `start` to `end` cover, one rectangle for each line.
+
+        White space at which a line was broken has none, unless there is nothing else.
+        """
         units_start, units_end = self._index.to_units(start), self._index.to_units(end)
-        found = []
+        covered, seen = [], []
         for line in self.lines:
             left, right = max(units_start, line.textStart()), min(units_end, line.textStart() + line.textLength())
             if left < right:
                 edges = sorted((_x_of(line, left), _x_of(line, right)))
-                found.append(QRectF(edges[0], line.y(), edges[1] - edges[0], line.height()))
-        return found
+                covered.append(QRectF(edges[0], line.y(), edges[1] - edges[0], line.height()))
+                seen.append(covered[-1].intersected(line.naturalTextRect()))
+        return [rectangle for rectangle in seen if rectangle.width() > 0] or covered
 
     def _break_lines(self, width: float) -> float:
         metrics = QFontMetricsF(self.font)
-        pitch = metrics.height() * LINE_SPACING
-        if self.length == 0:
-            pitch *= BLANK_LINE
+        # Whole pixels: lines at broken heights would be unevenly spaced once drawn.
+        pitch = round(metrics.height() * LINE_SPACING * (BLANK_LINE if self.length == 0 else 1.0))
         self._layout.beginLayout()
         y = 0.0
         line = self._layout.createLine()

@@ -3,6 +3,8 @@
 import time
 
 from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.views.main_window import MainWindow
@@ -120,6 +122,26 @@ def test_the_cost_of_a_frame_does_not_grow_with_the_answer(transcript: Transcrip
     late = min(cost_of_500_tokens() for _ in range(2))
 
     assert late < early * 1.5
+
+
+def test_a_frame_shows_all_that_changed_though_it_paints_no_more(transcript: Transcript) -> None:
+    """What is on the screen after many frames is what painting everything anew would give."""
+    transcript.begin_message("question", Role.USER, "Hello?")
+    transcript.begin_message("answer", Role.ASSISTANT)
+    for text in ("One ", "two\n", "\nthree", " four\n"):
+        transcript.append_pieces("answer", words(text, start=transcript.page.messages[-1].length), None)
+        transcript.show_arrived()
+        QApplication.sendPostedEvents()
+    transcript.end_message("answer", "stopped")
+    transcript.begin_message("next", Role.USER, "Thanks.")
+    transcript.show_arrived()
+    QApplication.sendPostedEvents()
+    shown = transcript.window().backingStore().paintDevice()
+
+    assert isinstance(shown, QImage)
+    before = shown.copy()
+    transcript.viewport().repaint()
+    assert shown == before
 
 
 def test_clearing_takes_everything_away_at_once(transcript: Transcript) -> None:
