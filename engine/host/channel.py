@@ -45,12 +45,11 @@ class Channel:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_events())
                 tasks.create_task(self._lift_limit_at_end())
-            outcome = await self._session.outcome()
+            await self._send(Ended(self._number, await self._session.outcome()))
         except Exception as error:  # the border of the engine: the app must hear of the end, whatever broke
             logger.exception("A session broke its promise")
             await self._session.close()
-            outcome = failed_with(engine_fault(error))
-        await self._send(Ended(self._number, outcome))
+            await self._send(Ended(self._number, failed_with(engine_fault(error))))
 
     async def _send_events(self) -> None:
         reader = aiter(self._session)

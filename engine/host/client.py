@@ -115,10 +115,12 @@ class EngineClient:
                 listener(problem)
 
     async def _end_engine(self) -> None:
+        # Taken before the first await: a session read meanwhile launches the next engine, whose life is not awaited.
+        lives = set(self._lives)
         if self._connection is not None:
             await self._connection.close()
-        if self._lives:
-            await asyncio.wait(self._lives)
+        if lives:
+            await asyncio.wait(lives)
 
     def _forget(self, listener: Callable[[Problem], None]) -> None:
         if listener in self._exit_listeners:

@@ -83,7 +83,11 @@ class RunEngine:
             for read in (1, 2, 3):
                 await output.progress(read, 3, "load")
             return LoadResult(
-                model=request.model, context_length=512, vocabulary_size=99, weight_bytes=3, load_seconds=0.5
+                model=request.model,
+                context_length=512,
+                vocabulary_size=99,
+                weight_bytes=2**70 if request.model == "huge" else 3,
+                load_seconds=0.5,
             )
 
         return self._open(request, request.model, script)

@@ -329,6 +329,20 @@ async def test_restarting_replaces_a_running_engine() -> None:
     await client.aclose()
 
 
+async def test_a_session_read_during_a_restart_gets_the_new_engine() -> None:
+    loopback = Loopback(RunEngine)
+    client = EngineClient(loopback)
+    await client.wait_started()
+    restart = asyncio.ensure_future(client.restart())
+    await asyncio.sleep(0)
+    session = client.generate(GenerationRequest(model="tiny", messages=(), max_tokens=3))
+    assert len([event async for event in session]) == 3
+    async with asyncio.timeout(5):
+        await restart
+    assert len(loopback.launched) == 2
+    await client.aclose()
+
+
 async def test_closing_asks_the_engine_and_kills_one_that_does_not_go() -> None:
     engine, told = RawEngine(), list[Problem]()
     client = EngineClient(engine.launch)

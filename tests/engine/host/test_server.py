@@ -17,6 +17,7 @@ from engine.contracts import (
     EngineStatus,
     Failed,
     GenerationRequest,
+    LoadRequest,
     Problem,
     ProblemError,
 )
@@ -251,6 +252,17 @@ async def test_a_session_that_breaks_its_promise_still_ends(caplog: pytest.LogCa
     assert "LookupError" in message.outcome.error.message
     assert "quoted" not in message.outcome.error.message
     assert "did not close cleanly" in caplog.text
+    caplog.clear()
+
+
+async def test_a_result_that_cannot_be_written_still_ends_its_session(caplog: pytest.LogCaptureFixture) -> None:
+    async with serving(RunEngine) as (app, _):
+        await app.greet()
+        await app.send(Open(1, LoadRequest("huge"), 9))
+        while not isinstance(message := await app.receive(), Ended):
+            pass
+    assert isinstance(message.outcome, Failed)
+    assert "OverflowError" in message.outcome.error.message
     caplog.clear()
 
 
