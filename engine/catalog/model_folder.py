@@ -56,8 +56,8 @@ def describe_folder(folder: Path, name: str, source: ModelSource) -> ModelDescri
     findings = _Findings(_Config())
     problem = _examine(folder, findings)
     return ModelDescription(
-        id=str(folder.absolute()),
-        name=name,
+        id=_as_text(str(folder.absolute())),
+        name=_as_text(name),
         source=source,
         family=findings.config.model_type,
         weight_bytes=findings.weight_bytes,
@@ -69,6 +69,7 @@ def describe_folder(folder: Path, name: str, source: ModelSource) -> ModelDescri
 def _examine(folder: Path, findings: _Findings) -> Problem | None:
     """Fill `findings`, and say what is wrong with the folder, if anything."""
     try:
+        _require_text(folder)
         findings.config = _config(folder)
         findings.weight_bytes = sum(_weight_bytes(file) for file in _weight_files(folder))
         _require_architecture(findings.config)
@@ -78,6 +79,18 @@ def _examine(folder: Path, findings: _Findings) -> Problem | None:
     except OSError as error:
         return unreadable(folder, error)
     return None
+
+
+def _as_text(name: str) -> str:
+    """`name` with every byte that is not text spelled out; Python keeps those as lone surrogates."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _require_text(folder: Path) -> None:
+    """A name that is not text can neither cross the wire nor be written into settings."""
+    if (name := str(folder)) != _as_text(name):
+        sentence = f"The folder name {_as_text(folder.name)} is not valid UTF-8."
+        raise _UnusableError("name_unreadable", sentence, "Rename the folder.")
 
 
 def unreadable(folder: Path, error: OSError) -> Problem:

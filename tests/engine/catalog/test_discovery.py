@@ -2,9 +2,11 @@
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.catalog.discovery import list_models
@@ -179,3 +181,18 @@ def test_a_hundred_models_are_listed_quickly(home: Path, tmp_path: Path) -> None
 
     assert len(found) == 101
     assert time.perf_counter() - began < 2
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="a Mac's file system has no such names")
+def test_a_folder_name_that_is_not_text_is_listed_with_the_remedy_and_hides_no_other(
+    home: Path, tmp_path: Path
+) -> None:
+    write_model(tmp_path / "shelf" / "good")
+    write_model(tmp_path / "shelf" / os.fsdecode(b"b\xe4d"))
+    _, bad, good = list_models([tmp_path / "shelf"])
+
+    assert good.problem is None
+    assert bad.problem is not None
+    assert bad.problem.code == "name_unreadable"
+    assert bad.name == "b\\udce4d"
+    msgspec.msgpack.encode(bad)
