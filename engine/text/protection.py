@@ -15,7 +15,7 @@ slices in a template work on the real text.
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from engine.text.vocabulary import AddedToken
@@ -65,22 +65,30 @@ class ControlNames:
         for entry in tokenizer.get("added_tokens") or ():
             entry["content"] = self._names.get(entry["content"], entry["content"])
         model = tokenizer["model"]
-        model["vocab"] = self._rename_vocabulary(model["vocab"])
-        if model.get("unk_token") in self._names:
+        renamed = self._rename_vocabulary(model["vocab"])
+        if model.get("unk_token") in renamed:
             model["unk_token"] = self._names[model["unk_token"]]
-        if model.get("merges"):
-            model["merges"] = [merge for merge in model["merges"] if not self._is_about_control(merge)]
+        if renamed and model.get("merges"):
+            model["merges"] = [merge for merge in model["merges"] if renamed.isdisjoint(_merged(merge))]
 
-    def _rename_vocabulary(self, vocabulary: object) -> object:
-        if isinstance(vocabulary, Mapping):
-            return {self._names.get(name, name): number for name, number in vocabulary.items()}
-        if isinstance(vocabulary, list):
-            return [[self._names.get(name, name), score] for name, score in vocabulary]
-        raise TypeError("the vocabulary is neither an object nor a list")
+    def _rename_vocabulary(self, vocabulary: dict[str, int] | list[list[Any]]) -> set[str]:
+        """Rename the entries that are control tokens; returns their old names."""
+        if isinstance(vocabulary, dict):
+            renamed = self._names.keys() & vocabulary.keys()
+            for name in renamed:
+                vocabulary[self._names[name]] = vocabulary.pop(name)
+            return renamed
+        entries = [entry for entry in vocabulary if entry[0] in self._names]
+        renamed = {entry[0] for entry in entries}
+        for entry in entries:
+            entry[0] = self._names[entry[0]]
+        return renamed
 
-    def _is_about_control(self, merge: str | Sequence[str]) -> bool:
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
-        return left + right in self._names or left in self._names or right in self._names
+
+def _merged(merge: str | Sequence[str]) -> tuple[str, str, str]:
+    """What a BPE merge joins, with the result."""
+    left, right = merge.split(" ") if isinstance(merge, str) else merge
+    return left, right, left + right
 
 
 class StandIns:

@@ -1,6 +1,6 @@
 """One tokenizer: its control tokens out of everybody's reach, its bytes exact."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,8 +35,7 @@ class TokenCodec:
         self._library.no_truncation()
         self._library.no_padding()
         self._bytes: dict[int, bytes] = {}
-        vocabulary = self._library.get_vocab(with_added_tokens=True)
-        self.vocabulary_size = 1 + max(vocabulary.values(), default=-1)
+        self.vocabulary_size = 1 + max((*_ids(description["model"]["vocab"]), *self._added_names), default=-1)
 
     @property
     def leading_spaces(self) -> int:
@@ -106,3 +105,8 @@ class TokenCodec:
     def _decode(self, token_ids: Sequence[int]) -> str:
         text: str = self._library.decode(token_ids, skip_special_tokens=False)
         return text
+
+
+def _ids(vocabulary: Mapping[str, int] | Sequence[object]) -> Iterable[int]:
+    """The ids of a model's vocabulary; a Unigram model's are places in a list."""
+    return vocabulary.values() if isinstance(vocabulary, Mapping) else range(len(vocabulary))
