@@ -104,6 +104,11 @@ class DecodeBatch:
         self._tidy()
         return before, drawn.failures
 
+    def settle(self) -> None:
+        """Wait for the step under way; its tokens stay unread."""
+        if self._under_way is not None:
+            mx.eval(self._under_way.tokens)
+
     def _tidy(self) -> None:
         self._steps += 1
         if self._steps % CLEAR_EVERY_STEPS == 0:

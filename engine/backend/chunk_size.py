@@ -4,26 +4,30 @@ from typing import Final
 
 SMALLEST: Final = 32
 LARGEST: Final = 2048
-TARGET_MS: Final = 100.0
-_MAX_GROWTH: Final = 2
-"""A single measurement, perhaps of an empty cache, must not lead to a unit of seconds."""
+UNIT_MS: Final = 100.0
+"""What a unit should take. A Stop takes effect, and other rows go on, within one unit."""
+_MAX_CHANGE: Final = 2
+"""One measurement, perhaps of an empty cache or a busy machine, must not change the next unit beyond measure."""
 
 
 class ChunkSize:
-    """Learns from every chunk read how large the next may be; belongs to one model on one machine."""
+    """Learns from every unit how much the next may read; belongs to one model on one machine."""
 
     def __init__(self, tokens: int = 256) -> None:
         self._tokens = tokens
 
     @property
     def tokens(self) -> int:
-        """At most this many tokens in the next unit; a multiple of 32."""
+        """At most so many tokens in the next unit; a multiple of 32."""
         return self._tokens
 
-    def learn(self, tokens: int, elapsed_ms: float) -> None:
-        """One unit read `tokens` in `elapsed_ms`. A unit that was not full says little about a larger one."""
-        fitting = int(tokens * TARGET_MS / elapsed_ms) if elapsed_ms > 0 else LARGEST
-        if tokens < self._tokens:
-            fitting = min(fitting, self._tokens)
-        rounded = fitting // SMALLEST * SMALLEST
-        self._tokens = max(SMALLEST, min(LARGEST, self._tokens * _MAX_GROWTH, rounded))
+    def learn(self, tokens: int, elapsed_ms: float, target_ms: float = UNIT_MS) -> None:
+        """One unit read `tokens` in `elapsed_ms`, and should have taken `target_ms`.
+
+        The few tokens at a prompt's end cost nearly what many do: they say nothing, unless they took too long.
+        """
+        if tokens < SMALLEST or (tokens < self._tokens and elapsed_ms <= target_ms):
+            return
+        fitting = int(tokens * target_ms / elapsed_ms) if elapsed_ms > 0 else LARGEST
+        bounded = max(self._tokens // _MAX_CHANGE, min(fitting, self._tokens * _MAX_CHANGE))
+        self._tokens = max(SMALLEST, min(LARGEST, bounded // SMALLEST * SMALLEST))

@@ -61,6 +61,10 @@ class Decoding:
             self._reuse.keep(work)
         return slow
 
+    def settle(self) -> None:
+        """Wait until the device is idle. Raises like `advance`."""
+        self._batch.settle()
+
     def take_dropped(self) -> list[RowWork]:
         """Take out the rows that nobody waits for any more, with their caches."""
         dropped = [work for work in self.works if work.row.is_dropped]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from engine.backend.admission import check_request
+from engine.backend.chunk_size import LARGEST, UNIT_MS, ChunkSize
 from engine.backend.decoding import Decoding
 from engine.backend.exclusive import ExclusiveTasks
 from engine.backend.holding import AdmissionHold
@@ -28,6 +29,9 @@ __all__ = ["GroupLimits", "MlxExecutionGroup"]
 R = TypeVar("R")
 
 _LOG = logging.getLogger(__name__)
+_BESIDE = 1.25
+"""While rows decode, reading a prompt may take this many times their step: their tokens then come in little more than
+twice their usual time."""
 
 
 class MlxExecutionGroup:
@@ -46,6 +50,7 @@ class MlxExecutionGroup:
         create_sampler: CreateSampler = Chain,
     ) -> None:
         self._loaded = loaded
+        self._clock = clock
         self._limits = limits or GroupLimits()
         self._memory = KvMemory(loaded, self._limits.memory_bytes)
         self._store = PrefixStore(self._limits.store_bytes)
@@ -141,7 +146,7 @@ class MlxExecutionGroup:
 
     @property
     def max_iteration_tokens(self) -> int | None:
-        return self.active + self._loaded.chunk.tokens
+        return self.active + self._loaded.chunk_beside.tokens
 
     @property
     def can_prepare_more(self) -> bool:
@@ -219,15 +224,17 @@ class MlxExecutionGroup:
         self._decode()
 
     async def advance_preparation(self) -> None:
-        self._prepare(self._loaded.chunk.tokens)
+        self._prepare(self._loaded.chunk_alone.tokens, self._loaded.chunk_alone, UNIT_MS)
 
     async def advance_mixed(self, token_budget: float) -> None:
-        spare = min(token_budget - self.active, self._loaded.chunk.tokens)
+        chunk = self._loaded.chunk_beside
         try:
-            self._decode()
+            step_ms = self._decode_timed()
         except Exception as error:  # noqa: BLE001 - a border: raised from here, it would end every row of the group
             self.fail_active(error)
-        self._prepare(max(1, int(spare)))
+            step_ms = UNIT_MS
+        tokens = max(1, min(int(min(token_budget, LARGEST)) - self.active, chunk.tokens))
+        self._prepare(tokens, chunk, min(UNIT_MS, _BESIDE * step_ms))
 
     def fail_active(self, error: BaseException) -> None:
         _LOG.error("The decode step failed: %s", type(error).__name__)
@@ -269,8 +276,16 @@ class MlxExecutionGroup:
     def _decode(self) -> None:
         self._waiting.rest(self._decoding.advance())
 
-    def _prepare(self, tokens: int) -> None:
-        outcome = self._preparation.advance(tokens)
+    def _decode_timed(self) -> float:
+        """One step from an idle device to an idle device, so that neither it nor what follows is mismeasured."""
+        self._decoding.settle()
+        started = self._clock.now_ms()
+        self._decode()
+        self._decoding.settle()
+        return self._clock.now_ms() - started
+
+    def _prepare(self, tokens: int, chunk: ChunkSize, target_ms: float) -> None:
+        outcome = self._preparation.advance(tokens, chunk, target_ms)
         self._published_in_preparation = outcome.published
         self._waiting.rest(outcome.stalled)
         for work in outcome.ready:

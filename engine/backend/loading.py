@@ -33,7 +33,8 @@ _DEFAULT_CONTEXT: Final = 4096
 class LoadedModel:
     """A model on the device, owned by whoever loaded it. Belongs to the thread that loaded it, with all its arrays.
 
-    `weight_bytes` is exact, from the files. `chunk` remembers how fast this model reads a prompt.
+    `weight_bytes` is exact, from the files. `chunk_alone` and `chunk_beside` remember how much of a prompt this model
+    reads in a unit, while no row decodes and beside rows that do.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class LoadedModel:
         self.context_length = _context_length(config)
         self.weight_bytes = weight_bytes
         self.sampling_defaults = defaults
-        self.chunk = ChunkSize()
+        self.chunk_alone = ChunkSize()
+        self.chunk_beside = ChunkSize()
 
     @property
     def model(self) -> Module:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import mlx.core as mx
 
+from engine.backend.chunk_size import UNIT_MS, ChunkSize
 from engine.backend.loading import LoadedModel
 from engine.backend.prefill import read_chunk
 from engine.backend.work import RowWork
@@ -48,32 +49,26 @@ class Preparation:
     def clear(self) -> None:
         self._works = []
 
-    def advance(self, tokens: int) -> Prepared:
-        """Read up to `tokens` in all. What a row's reading raises ends that row alone."""
+    def advance(self, tokens: int, chunk: ChunkSize, target_ms: float = UNIT_MS) -> Prepared:
+        """Read up to `tokens` in all; `chunk` learns from it. What a row's reading raises ends that row alone."""
+        started, left = self._clock.now_ms(), tokens
         outcome = Prepared([], [], published=False)
         for work in sorted(self._works, key=lambda work: work.unread):
-            if tokens <= 0:
+            if left <= 0:
                 break
             before = work.published
             try:
-                tokens -= self._read(work, tokens)
+                left -= read_chunk(self._loaded.model, work, left)
             except Exception as error:  # noqa: BLE001 - a border: what reading raises ends this row alone
                 self.remove(work)
                 work.fail(error)
                 continue
+            work.report_progress()
             outcome = outcome._replace(published=outcome.published or work.published > before)
             self._sort_out(work, outcome)
-        return outcome
-
-    def _read(self, work: RowWork, tokens: int) -> int:
-        """One chunk, whose time teaches the size of the next."""
-        started = self._clock.now_ms()
-        count = read_chunk(self._loaded.model, work, tokens)
-        if count and not work.has_forced:
-            self._loaded.chunk.learn(count, self._clock.now_ms() - started)
+        chunk.learn(tokens - left, self._clock.now_ms() - started, target_ms)
         mx.clear_cache()
-        work.report_progress()
-        return count
+        return outcome
 
     def _sort_out(self, work: RowWork, outcome: Prepared) -> None:
         if work.unread <= 0:

@@ -165,7 +165,7 @@ async def test_a_failing_decode_step_spares_the_rows_in_preparation(
 ) -> None:
     fails = asyncio.Event()
     faulty = with_faults(loaded, lambda _call, inputs: fails.is_set() and inputs.shape == (1, 1))
-    faulty.chunk = ChunkSize(32)
+    faulty.chunk_beside = ChunkSize(32)
     group = MlxExecutionGroup(faulty, StandingClock())
     decoding = asyncio.create_task(read(group.submit(request(PROMPTS[0], 400))))
     for _ in range(6):

@@ -77,7 +77,7 @@ async def test_a_cancelled_row_changes_nobodys_tokens(loaded: LoadedModel, group
     others = [asyncio.create_task(read(group.submit(request(prompt, 40)))) for prompt in PROMPTS[:2]]
     for _ in range(10):
         await run_turn(group)
-    loaded.chunk = ChunkSize(64)
+    loaded.chunk_alone = loaded.chunk_beside = ChunkSize(64)
     late = group.submit(request([1] * 600, cancellation=reading))
     await run_turn(group)
 
@@ -114,7 +114,7 @@ async def test_the_same_message_again_reuses_its_prompt(loaded: LoadedModel, gro
 
 
 async def test_a_stopped_prompt_is_read_on_where_it_was_left(loaded: LoadedModel) -> None:
-    loaded.chunk = ChunkSize(64)
+    loaded.chunk_alone = loaded.chunk_beside = ChunkSize(64)
     group = MlxExecutionGroup(loaded, StandingClock())
     prompt = [index * 3 % VOCABULARY for index in range(300)]
     cancellation = ManualCancellation()

@@ -44,7 +44,8 @@ def test_a_folder_becomes_the_model_it_holds(folder: Path) -> None:
 
     assert greedy_reference(loaded, [5, 9, 3], 20) == greedy_reference(tiny_model(), [5, 9, 3], 20)
     assert (loaded.vocabulary_size, loaded.context_length) == (VOCABULARY, CONTEXT)
-    assert loaded.weight_bytes == sum(value.nbytes for _, value in tree_flatten(network_of(loaded).parameters()))
+    weights: Any = tree_flatten(network_of(loaded).parameters())
+    assert loaded.weight_bytes == sum(value.nbytes for _, value in weights)
 
 
 def network_of(loaded: Any) -> Any:
