@@ -40,10 +40,7 @@ class WindowPresenter:
         """Open the tabs of the last time, find the models, and make the first one ready."""
         self._view.show_heatmap(self._services.settings[HEATMAP])
         self._restore_tabs()
-        await self._services.shelf.refresh()
-        model = self._services.shelf.choose(None)
-        if model is not None and self._services.settings[PRELOAD_MODEL]:
-            await self._services.shelf.load_ahead(model)
+        await self._make_ready()
 
     def new_tab(self) -> ChatPresenter:
         """Open an empty conversation, in front."""
@@ -80,10 +77,10 @@ class WindowPresenter:
             self._view.show_engine_state(error.problem.sentence)
 
     def engine_ended(self, problem: Problem) -> None:
-        """The engine is gone without being asked; the next list of models brings it back."""
+        """The engine is gone without being asked: say so, and bring it back."""
         for chat in self._tabs.values():
             chat.engine_ended(problem)
-        self._services.shelf.refresh_soon()
+        self._services.tasks.start(self._make_ready(), "bring the engine back")
 
     async def quit(self) -> None:
         """Save, end every session and let the window go, whatever the engine does. Idempotent."""
@@ -97,6 +94,12 @@ class WindowPresenter:
         finally:
             self._view.close_for_good()
             self.closed.set()
+
+    async def _make_ready(self) -> None:
+        await self._services.shelf.refresh()
+        model = self._services.shelf.choose(None)
+        if model is not None and self._services.settings[PRELOAD_MODEL]:
+            await self._services.shelf.load_ahead(model)
 
     def _restore_tabs(self) -> None:
         try:

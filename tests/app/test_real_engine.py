@@ -1,5 +1,7 @@
 """The real window with the real engine process."""
 
+import os
+import signal
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from app.bridge import loop
 from app.chats.store import ChatStore
 from app.chats.tree import TurnState
 from app.desktop.folders import Folders
+from app.settings.declarations import TEMPERATURE
 from engine.host.client import EngineClient
 from engine.host.launch import launch_engine
 from tests.app.window_of_its_own import OpenWindow, open_window, until
@@ -30,12 +33,15 @@ def play(qapp: QApplication, folders: Folders) -> Callable[[EngineClient, Scene]
     async def main(engine: EngineClient, scene: Scene) -> None:
         async with open_window(folders, engine) as opened:
             engine.on_exit(opened.app.presenter.engine_ended)
+            # Greedy, so that the answers' lengths are the same in every run.
+            opened.app.services.settings[TEMPERATURE] = 0.0
             await scene(opened)
 
     return lambda engine, scene: loop.run(qapp, main(engine, scene))
 
 
 Play = Callable[[EngineClient, Scene], None]
+STORY = "Tell me a long story about a fox and a river."
 
 
 @pytest.mark.starter
@@ -44,9 +50,9 @@ def test_two_tabs_are_answered_by_the_starter_model_and_stopping_one_leaves_the_
 ) -> None:
     async def scene(opened: OpenWindow[EngineClient]) -> None:
         first = opened.pane
-        await opened.presses_send("Count from one to ten.")
+        await opened.asks(STORY)
         await opened.opens_tab()
-        await opened.presses_send("Why is the sky blue?")
+        await opened.asks(STORY)
         await until(lambda: first.status.text().startswith("Answering"), 120)
         await until(lambda: opened.shown_text, 60)
 
@@ -75,11 +81,52 @@ def test_two_tabs_are_answered_by_the_starter_model_and_stopping_one_leaves_the_
 
 def test_an_engine_that_cannot_start_is_said_with_a_way_on(play: Play) -> None:
     async def scene(opened: OpenWindow[EngineClient]) -> None:
-        for _ in range(2):
-            await until(opened.pane.banner.isVisible)
-            assert opened.pane.banner.sentence.text().startswith("The engine cannot")
-            assert opened.pane.banner.button.text() == "Try again"
-            opened.pane.banner.button.click()
-            await until(opened.pane.banner.isHidden)
+        shelf, banner = opened.app.services.shelf, opened.pane.banner
+        await until(banner.isVisible, 60)
+        assert banner.sentence.text().startswith("The engine cannot")
+        assert banner.button.text() == "Try again"
+
+        tried: list[str | None] = []
+        shelf.subscribe(lambda: tried.append(shelf.problem.code if shelf.problem else None))
+        banner.button.click()
+        await until(lambda: tried == [None, "engine_cannot_start"])
+        await until(banner.isVisible)
 
     play(EngineClient(partial(launch_engine, engine="no.such.module:build")), scene)
+
+
+@pytest.mark.starter
+def test_an_engine_killed_in_mid_answer_is_said_and_the_next_message_is_answered(play: Play) -> None:
+    async def scene(opened: OpenWindow[EngineClient]) -> None:
+        await opened.asks(STORY)
+        await until(lambda: opened.pane.status.text().startswith("Answering"), 60)
+        killed = opened.engine.engine_pid
+        assert killed is not None
+        text = opened.shown_text
+
+        os.kill(killed, signal.SIGKILL)
+        await until(opened.pane.banner.isVisible)
+        assert "killed" in opened.pane.banner.sentence.text()
+        assert opened.shown_text.startswith(text)
+
+        await opened.asks(STORY)
+        await until(lambda: opened.shown_text, 60)
+        assert opened.pane.banner.isHidden()
+        assert opened.engine.engine_pid not in (None, killed)
+
+    play(EngineClient(), scene)
+
+
+@pytest.mark.starter
+def test_a_message_of_a_megabyte_gets_one_sentence_from_the_real_engine_and_comes_back(play: Play) -> None:
+    async def scene(opened: OpenWindow[EngineClient]) -> None:
+        text = "words and " * 100_000
+        await opened.asks(text)
+        await until(opened.pane.banner.isVisible, 60)
+        assert opened.pane.composer.text() == text
+
+        opened.pane.show_draft("")
+        await opened.asks(STORY)
+        await until(lambda: opened.shown_text, 60)
+
+    play(EngineClient(), scene)

@@ -9,7 +9,7 @@ from app.bootstrap import RunningApp, running
 from app.desktop.folders import Folders
 from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
-from engine.contracts import Engine
+from engine.contracts import Engine, Role
 from tests.fakes.scripted_engine import ScriptedEngine, ScriptedGeneration
 
 E = TypeVar("E", bound=Engine)
@@ -40,6 +40,13 @@ class OpenWindow(NamedTuple, Generic[E]):
         self.pane.composer.edit.setPlainText(text)
         await until(self.pane.composer.send.isEnabled, 60)
         self.pane.composer.send.click()
+
+    async def asks(self, text: str) -> None:
+        """Send `text`, and return when it is on the screen with an answer begun below."""
+        messages = self.pane.transcript.page.messages
+        before = {message.key for message in messages}
+        await self.presses_send(text)
+        await until(lambda: messages and messages[-1].role is Role.ASSISTANT and messages[-1].key not in before)
 
     async def opens_tab(self) -> None:
         before = self.pane
