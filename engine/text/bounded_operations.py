@@ -8,20 +8,26 @@ from typing import Any, Final
 
 from jinja2.exceptions import SecurityError
 from jinja2.filters import FILTERS
+from jinja2.runtime import LoopContext
+from jinja2.tests import TESTS
 
 from engine.text.metering import MAX_NUMBER_BITS, TemplateLimitError, current_meter
 
 Operation = Callable[..., Any]
+Arguments = tuple[Any, ...]
 
 MAX_WIDTH: Final = 1000
 _WIDE_FORMAT: Final = re.compile(r"\d{4}")
 _STRUCTURAL: Final = (
-    *("abs", "count", "d", "default", "dictsort", "first", "float", "groupby", "int", "items", "last", "length"),
-    *("list", "map", "max", "min", "reject", "rejectattr", "reverse", "round", "select", "selectattr", "sort"),
-    "unique",
+    *("abs", "count", "d", "default", "first", "float", "int", "items", "last", "length", "list", "map"),
+    *("reject", "rejectattr", "reverse", "round", "select", "selectattr"),
 )
+_COMPARING: Final = ("dictsort", "groupby", "max", "min", "sort", "unique")
 _TEXTUAL: Final = (
     *("capitalize", "e", "escape", "forceescape", "lower", "safe", "string", "title", "trim", "upper", "wordcount"),
+)
+_COMPARING_TESTS: Final = (
+    *("==", "eq", "equalto", "!=", "ne", ">", "gt", "greaterthan", ">=", "ge", "<", "lt", "lessthan", "<=", "le", "in"),
 )
 _FORBIDDEN_METHODS: Final = frozenset({"encode", "translate", "maketrans", "expandtabs"})
 
@@ -29,9 +35,15 @@ _FORBIDDEN_METHODS: Final = frozenset({"encode", "translate", "maketrans", "expa
 def bounded_filters() -> dict[str, Operation]:
     """The filters chat templates use. Those left out can build text of any length from a number."""
     filters = {name: _metered(FILTERS[name]) for name in _STRUCTURAL}
-    filters |= {name: _weighed(FILTERS[name]) for name in _TEXTUAL}
+    filters |= {name: _weighed(FILTERS[name]) for name in (*_TEXTUAL, *_COMPARING)}
     filters |= {"indent": _weighed(_indent), "join": _metered(_join), "replace": _replace, "tojson": _weighed(to_json)}
     return filters
+
+
+def bounded_tests() -> dict[str, Any]:
+    """All of Jinja's tests; those that compare weigh before, because comparing nests can take for ever."""
+    tests: dict[str, Any] = dict(TESTS)
+    return tests | {name: _weighed(tests[name]) for name in _COMPARING_TESTS}
 
 
 def joined(parts: Iterable[object]) -> str:
@@ -70,17 +82,31 @@ def check_format(pattern: str, *values: object) -> None:
     meter.allow(len(pattern) + fields * sum(map(meter.weigh, values)))
 
 
-def check_text_method(text: str, name: str, arguments: tuple[object, ...]) -> None:
-    """Refuse a call of a string's method whose result would be out of proportion."""
-    meter = current_meter()
+def checked_arguments(owner: object, name: str, arguments: Arguments) -> Arguments:
+    """The arguments for a method of a value, unless its result would be out of proportion, or take for ever."""
+    if isinstance(owner, str):
+        return _checked_text_arguments(owner, name, arguments)
+    if isinstance(owner, list | tuple | LoopContext):
+        # They compare with what they hold.
+        current_meter().weigh([owner if isinstance(owner, list | tuple) else "", *arguments])
+    return arguments
+
+
+def _checked_text_arguments(text: str, name: str, arguments: Arguments) -> Arguments:
     if name in _FORBIDDEN_METHODS:
         raise SecurityError(f"chat templates have no use for str.{name}")
-    if name == "replace" and len(arguments) > 1:
-        _check_replace(text, str(arguments[0]), str(arguments[1]))
-    elif name == "join" and arguments and isinstance(arguments[0], list | tuple | dict):
-        meter.allow(len(text) * len(arguments[0]) + meter.weigh(arguments[0]))
-    elif name in {"center", "ljust", "rjust", "zfill"}:
-        _check_width(arguments[0] if arguments else 0)
+    match name, arguments:
+        case "replace", (old, new, *_):
+            _check_replace(text, str(old), str(new))
+        case "join", (values,) if isinstance(values, Iterable):
+            items = list(current_meter().items(values))
+            current_meter().allow(len(text) * len(items) + current_meter().weigh(items))
+            return (items,)
+        case (("center" | "ljust" | "rjust" | "zfill"), (width, *_)):
+            _check_width(width)
+        case _:
+            pass
+    return arguments
 
 
 def to_json(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_NUMBER_BITS: Final = 4096
+_TOTAL_FACTOR: Final = 128
+"""How often the greatest permitted value may come into being, because a template can keep what it makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Meter:
         self._deadline = time.monotonic() + limits.seconds
         self._characters = limits.characters + 4 * message_characters
         self._written = 0
+        self._made = 0
 
     def step(self) -> None:
         self._steps -= 1
@@ -38,13 +41,18 @@ class Meter:
 
     def allow(self, size: int) -> None:
         """May a value of `size` characters or items come into being?"""
-        if size > self._characters:
-            raise TemplateLimitError("it writes without end")
+        self._made += size
+        self._check(size)
+        self._check(self._made // _TOTAL_FACTOR)
 
     def write(self, size: int) -> None:
         """`size` more characters go to the output."""
         self._written += size
-        self.allow(self._written)
+        self._check(self._written)
+
+    def _check(self, size: int) -> None:
+        if size > self._characters:
+            raise TemplateLimitError("it writes without end")
 
     def items(self, values: Iterable[object]) -> Iterator[object]:
         for value in values:
@@ -60,7 +68,7 @@ class Meter:
             self.step()
             inner = waiting.pop()
             size += len(inner) if isinstance(inner, str) else 1
-            self.allow(size)
+            self._check(size)
             if isinstance(inner, Mapping):
                 waiting += inner.keys()
                 waiting += inner.values()

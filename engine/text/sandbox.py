@@ -14,11 +14,18 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
-from engine.text.bounded_operations import bounded_filters, check_binary, check_format, check_text_method, joined
+from engine.text.bounded_operations import (
+    bounded_filters,
+    bounded_tests,
+    check_binary,
+    check_format,
+    checked_arguments,
+    joined,
+)
 from engine.text.metering import current_meter
 
 _ITERATED: Final = "metered_items"
-_COMPARED: Final = "weighed_operand"
+_COMPARED: Final = "weighed_value"
 _JOINED: Final = "joined_text"
 _WIDE_DATE: Final = re.compile(r"%[^A-Za-z%]*\d")
 
@@ -45,10 +52,11 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             # Constants are folded while compiling, where no meter runs.
             optimized=False,
-            finalize=_bounded_output,
+            finalize=_weighed_value,
             extensions=[LoopControlExtension, GenerationBlock],
         )
-        self.filters = {**bounded_filters(), _ITERATED: _metered_items, _COMPARED: _weighed_operand, _JOINED: joined}
+        self.filters = {**bounded_filters(), _ITERATED: _metered_items, _COMPARED: _weighed_value, _JOINED: joined}
+        self.tests = bounded_tests()
         self.globals = {
             "range": safe_range,
             "dict": dict,
@@ -70,8 +78,8 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401, N805
         current_meter().step()
-        if isinstance(__obj, BuiltinMethodType) and isinstance(__obj.__self__, str):
-            check_text_method(__obj.__self__, __obj.__name__, args)
+        if isinstance(__obj, BuiltinMethodType | MethodType):
+            args = checked_arguments(__obj.__self__, __obj.__name__, args)
         return super().call(__context, __obj, *args, **kwargs)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:  # noqa: ANN401
@@ -108,6 +116,11 @@ class _AddMeter(NodeTransformer):
         self.generic_visit(node)
         return _through(_JOINED, nodes.List(node.nodes, lineno=node.lineno))
 
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Expr:  # noqa: N802 - named after the node
+        self.generic_visit(node)
+        # Nested tuples can be keys, and hashing them has no question in between.
+        return _through(_COMPARED, node) if node.ctx == "load" and node.items else node
+
     def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802 - named after the node
         self.generic_visit(node)
         for operand in node.ops:
@@ -128,12 +141,7 @@ def _metered_items(values: Iterable[object]) -> Iterator[object]:
     return current_meter().items(values)
 
 
-def _weighed_operand(value: object) -> object:
-    current_meter().weigh(value)
-    return value
-
-
-def _bounded_output(value: object) -> object:
+def _weighed_value(value: object) -> object:
     current_meter().weigh(value)
     return value
 

@@ -53,8 +53,9 @@ class PieceSpelling:
 def read_spelling(decoder: Mapping[str, Any] | None) -> Spelling | None:
     """The spelling that `tokenizer.json` describes under `decoder`, or None when only the library itself knows it."""
     steps = _steps(decoder)
-    if any(step.get("type") == "ByteLevel" for step in steps):
-        return ByteLevelSpelling() if len(steps) == 1 else None
+    kinds = {str(step.get("type")) for step in steps}
+    if "ByteLevel" in kinds:
+        return ByteLevelSpelling() if kinds <= {"ByteLevel", "Fuse"} else None
     reading = _PieceReading()
     return reading.spelling() if steps and all(map(reading.accept, steps)) else None
 
