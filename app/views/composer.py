@@ -45,8 +45,7 @@ class Composer(QFrame):
         return "\n\n".join([*([typed] if typed.strip() else []), *self.pasted.texts]) or typed
 
     def show_draft(self, text: str) -> None:
-        """Replace the draft; telling it back to the sender is not needed."""
-        self._draft_delay.blockSignals(True)
+        """Replace the draft; it is not told back."""
         self.pasted.clear()
         self.edit.clear()
         if is_too_long_to_edit(text):
@@ -54,7 +53,6 @@ class Composer(QFrame):
         elif text:
             self.edit.insertPlainText(text)
         self._draft_delay.stop()
-        self._draft_delay.blockSignals(False)
         self._show_sendable()
 
     def show_generating(self, generating: bool) -> None:
@@ -67,6 +65,11 @@ class Composer(QFrame):
         self.send.setToolTip("Send (Enter)" if enabled else reason)
         self.edit.setPlaceholderText(PLACEHOLDER if enabled or not reason else reason)
         self._show_sendable()
+
+    def request_stop(self) -> None:
+        """Ask to stop, if there is anything to stop."""
+        if self._generating:
+            self.stop_requested.emit()
 
     def _lay_out(self) -> None:
         for button in (self.send, self.stop):
@@ -102,17 +105,12 @@ class Composer(QFrame):
         self.edit.setFocus()
         self.send_requested.emit(text)
 
-    def request_stop(self) -> None:
-        """Ask to stop, if there is anything to stop."""
-        if self._generating:
-            self.stop_requested.emit()
-
     def _may_send(self) -> bool:
         return self._send_enabled and not self._generating and self._has_text()
 
     def _has_text(self) -> bool:
-        """Whether anything but white space was written; looks at long texts no further than needed."""
-        return bool(self.pasted.texts) or (not self.edit.toPlainText().isspace() and not self.edit.document().isEmpty())
+        """Whether anything but white space was written."""
+        return bool(self.pasted.texts) or bool(self.edit.toPlainText().strip())
 
     def _note_change(self) -> None:
         self._show_sendable()

@@ -61,7 +61,8 @@ class MessageEdit(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt calls it by this name
         text = source.text()
-        if is_too_long_to_edit(text):
+        line = self.textCursor().block().text()
+        if is_too_long_to_edit(line + text):
             self.long_text_pasted.emit(text)
         else:
             self.insertPlainText(text)

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from app.views.heat import HeatScale
 from app.views.theme import Theme, theme_of
 from app.views.token_summary import Alternative, TokenSummary, summarise
 from app.views.transcript import HoveredToken
@@ -86,7 +85,6 @@ class _Lines:
     def __init__(self, painter: QPainter, theme: Theme, font: QFont, inside: QRectF) -> None:
         self._painter = painter
         self._theme = theme
-        self._scale = HeatScale(theme)
         self._font = font
         self._inside = inside
         self._y = inside.top()

@@ -1,4 +1,4 @@
-"""The messages of a transcript, with where everything on a line of its own stands in a column of a given width."""
+"""The geometry of a transcript: which row stands where in a column of a given width."""
 
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
@@ -15,13 +15,14 @@ from engine.contracts import Part, Role
 MAX_COLUMN: Final = 760.0
 MARGIN: Final = 16.0
 GAP: Final = 20.0
-LABEL: Final = 24.0
 BUBBLE_PADDING: Final = 10.0
 BUBBLE_SIDE: Final = 15.0
 BUBBLE_SHARE: Final = 0.84
-FOOTER: Final = 26.0
 PART_INSET: Final = 18.0
 PART_GAP: Final = 10.0
+LABEL_LINES: Final = 1.5
+FOOTER_LINES: Final = 1.6
+"""Heights of the label above an answer and of the note below it, in lines of text."""
 _FITTED_BLOCKS: Final = 12
 _FITTED_CHARACTERS: Final = 1_500
 """A bubble shrinks to its text when it has no more than this; a longer one takes the whole width unread."""
@@ -50,6 +51,15 @@ class Page:
     @property
     def width(self) -> float:
         return self._width
+
+    @property
+    def label_height(self) -> float:
+        """The height of the label above an answer."""
+        return self._line * LABEL_LINES
+
+    @property
+    def _line(self) -> float:
+        return QFontMetricsF(self._font).height()
 
     def index_of(self, key: str) -> int:
         """The place of a message; KeyError when there is none by that key."""
@@ -120,8 +130,9 @@ class Page:
             width = self._bubbles[shown.key] = self._bubble_width(message)
         return Column(column.left + column.width - width, width)
 
-    def is_block(self, row: PlacedRow) -> bool:
-        return 0 < row.row < self.messages[row.message].row_count - 1
+    def is_block(self, message: int, row: int) -> bool:
+        """Whether the row holds text; a message's first and last row are its header and footer."""
+        return 0 < row < self.messages[message].row_count - 1
 
     def footer_rectangle(self, row: PlacedRow) -> QRectF:
         """Where a message's note and special tokens stand."""
@@ -145,9 +156,9 @@ class Page:
         shown = self.messages[message]
         is_user = shown.role is Role.USER
         if row == 0:
-            return GAP + (BUBBLE_PADDING if is_user else LABEL)
+            return GAP + (BUBBLE_PADDING if is_user else self.label_height)
         if row == shown.row_count - 1:
-            return BUBBLE_PADDING if is_user else FOOTER
+            return BUBBLE_PADDING if is_user else self._line * FOOTER_LINES
         return self._gap_above(shown, row - 1) + self.layout(message, row - 1).height
 
     def _gap_above(self, message: TranscriptMessage, block: int) -> float:
@@ -159,7 +170,7 @@ class Page:
         metrics = QFontMetricsF(self._font)
         in_a_line = max(1.0, self._text_width(message) / metrics.averageCharWidth())
         lines = len(message.blocks) * 0.75 + message.length / in_a_line
-        return GAP + LABEL + FOOTER + lines * metrics.height() * LINE_SPACING
+        return GAP + (LABEL_LINES + FOOTER_LINES + lines * LINE_SPACING) * self._line
 
     def _forget_layouts(self) -> None:
         self.typesetter.forget_all()

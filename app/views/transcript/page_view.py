@@ -33,12 +33,8 @@ class PageView(QAbstractScrollArea):
         self.position = ScrollPosition(self.page.flow)
         self.look = Look(theme_of(self.palette()), TextSelection())
         self.rows: list[PlacedRow] = []
+        self.jump = self._jump_button()
         self._deriving = False
-        self.jump = IconButton("down", "Jump to the end", self, role="text")
-        self.jump.setObjectName("jumpButton")
-        self.jump.setFixedSize(34, 34)
-        self.jump.hide()
-        self.jump.clicked.connect(self.jump_to_end)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setObjectName("transcript")
         # As wide as the scroll bar, so that the column stands in the middle and nothing moves when the bar gets a use.
@@ -110,14 +106,14 @@ class PageView(QAbstractScrollArea):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         line, screen = float(self.fontMetrics().lineSpacing() * 2), self._height * 0.9
-        steps = {
+        steps: dict[int, float] = {
             Qt.Key.Key_Up: -line,
             Qt.Key.Key_Down: line,
             Qt.Key.Key_PageUp: -screen,
             Qt.Key.Key_PageDown: screen,
             Qt.Key.Key_Space: screen,
         }
-        step = steps.get(Qt.Key(event.key()))
+        step = steps.get(event.key())
         if event.key() == Qt.Key.Key_Home:
             self._show_anchor(Anchor(0, 0, 0.0))
         elif event.key() == Qt.Key.Key_End:
@@ -139,6 +135,14 @@ class PageView(QAbstractScrollArea):
             self._show_anchor(self.page.flow.anchor_at(float(bar.value())))
         else:
             self.scroll_by(float(-dy))
+
+    def _jump_button(self) -> IconButton:
+        button = IconButton("down", "Jump to the end", self, role="text")
+        button.setObjectName("jumpButton")
+        button.setFixedSize(34, 34)
+        button.hide()
+        button.clicked.connect(self.jump_to_end)
+        return button
 
     @property
     def _height(self) -> float:
@@ -162,12 +166,12 @@ class PageView(QAbstractScrollArea):
 
     def _lay_out_again(self) -> None:
         """Use the viewport's width and font; the line at the top stays at the top."""
-        anchor = self.position.anchor
-        on_text = bool(self.page.messages) and self.page.is_block(PlacedRow(anchor.message, anchor.row, 0, 0))
-        offset, top = 0, 0.0
-        if on_text and not self.position.following:
-            offset, top = self.page.layout(anchor.message, anchor.row - 1).line_start_at(anchor.hidden)
-        self.page.resize(self.viewport().width(), self.text_font())
-        if on_text and not self.position.following:
-            again = self.page.layout(anchor.message, anchor.row - 1).top_of(offset)
-            self.position.anchor = anchor._replace(hidden=max(0.0, again + anchor.hidden - top))
+        anchor, width = self.position.anchor, self.viewport().width()
+        is_on_text = bool(self.page.messages) and self.page.is_block(anchor.message, anchor.row)
+        if self.position.following or not is_on_text:
+            self.page.resize(width, self.text_font())
+            return
+        offset, before = self.page.layout(anchor.message, anchor.row - 1).line_start_at(anchor.hidden)
+        self.page.resize(width, self.text_font())
+        after = self.page.layout(anchor.message, anchor.row - 1).top_of(offset)
+        self.position.anchor = anchor._replace(hidden=max(0.0, anchor.hidden + after - before))

@@ -12,7 +12,7 @@ from app.views.theme import Theme
 from app.views.transcript.cells import bare_cells
 from app.views.transcript.flow import PlacedRow
 from app.views.transcript.message import TranscriptMessage
-from app.views.transcript.page import BUBBLE_PADDING, LABEL, PART_INSET, Page
+from app.views.transcript.page import BUBBLE_PADDING, PART_INSET, Page
 from app.views.transcript.selection import TextSelection
 from app.views.transcript.typesetting import BlockLayout, Selection
 from engine.contracts import Part, Role
@@ -74,12 +74,12 @@ class PagePainter:
     def _paint_header(self, message: TranscriptMessage, row: PlacedRow) -> None:
         if message.role is Role.USER:
             return
-        column = self._page.column
+        column, height = self._page.column, self._page.label_height
         label = QFont(self._small)
         label.setWeight(QFont.Weight.DemiBold)
         self._painter.setFont(label)
         self._painter.setPen(self._look.theme.dimmed)
-        place = QRectF(column.left, row.top + row.height - LABEL, column.width, LABEL - 4)
+        place = QRectF(column.left, row.top + row.height - height, column.width, height - 4)
         self._painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), _ROLE_LABELS[message.role])
 
     def _paint_block(self, message: TranscriptMessage, row: PlacedRow) -> None:

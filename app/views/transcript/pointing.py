@@ -33,7 +33,7 @@ def position_at(page: Page, rows: Sequence[PlacedRow], point: QPointF) -> Positi
     if row is None:
         return None
     message = page.messages[row.message]
-    if not page.is_block(row):
+    if not page.is_block(row.message, row.row):
         return Position(row.message, 0 if row.row == 0 else message.length)
     inside = point - page.text_origin(row)
     offset = page.layout(row.message, row.row - 1).offset_at(inside.x(), inside.y())
@@ -45,7 +45,7 @@ def token_at(page: Page, rows: Sequence[PlacedRow], point: QPointF, font: QFont)
     row = row_at(rows, point.y())
     if row is None or row.row == 0:
         return None
-    origin = page.text_origin(row) if page.is_block(row) else page.footer_rectangle(row).topLeft()
+    origin = page.text_origin(row) if page.is_block(row.message, row.row) else page.footer_rectangle(row).topLeft()
     for cell in _cells(page, row, font):
         if cell.rectangle.contains(point - origin):
             return TokenPlace(row.message, cell.token, cell.rectangle.translated(origin))
@@ -53,7 +53,7 @@ def token_at(page: Page, rows: Sequence[PlacedRow], point: QPointF, font: QFont)
 
 
 def _cells(page: Page, row: PlacedRow, font: QFont) -> list[TokenCell]:
-    if page.is_block(row):
+    if page.is_block(row.message, row.row):
         return page.cells(row)
     message = page.messages[row.message]
     metrics = QFontMetricsF(small_font(font))

@@ -14,8 +14,8 @@ class ScrollPosition:
     def place(self, viewport: float) -> list[PlacedRow]:
         """The rows a viewport of that height shows now."""
         end = self._flow.end(viewport)
-        if self.following or self.anchor > end:
-            self.anchor = end
+        if self.following or self.anchor >= end:
+            self.anchor, self.following = end, True
         return self._flow.placed(self.anchor, viewport)
 
     def move(self, pixels: float, viewport: float) -> None:

@@ -186,6 +186,14 @@ def test_a_long_paste_does_not_freeze(composer: Composer, sent: list[str], text:
     assert sent == [f"a\n\n{text}"]
 
 
+def test_many_short_pastes_never_make_a_line_too_long_to_edit(composer: Composer) -> None:
+    for _ in range(10):
+        paste(composer, "x" * 1_500)
+
+    assert len(composer.edit.toPlainText()) == 3_000
+    assert sum(map(len, composer.pasted.texts)) == 12_000
+
+
 def test_a_long_paste_stands_beside_the_field_and_can_be_taken_away(composer: Composer) -> None:
     paste(composer, "x" * 200_000)
     assert (composer.edit.toPlainText(), composer.pasted.isVisible()) == ("", True)

@@ -42,7 +42,7 @@ def wheel(transcript: Transcript, pixels: int) -> None:
 
 
 def text_at_top(transcript: Transcript) -> tuple[str, float]:
-    row = next(row for row in transcript.rows if transcript.page.is_block(row))
+    row = next(row for row in transcript.rows if transcript.page.is_block(row.message, row.row))
     return transcript.page.messages[row.message].blocks[row.row - 1].text, row.top
 
 
@@ -139,6 +139,25 @@ def test_the_line_at_the_top_stays_there_when_the_window_gets_narrower(
     qtbot.waitUntil(lambda: transcript.viewport().width() < width)
 
     assert transcript.rows[0].row == before
+
+
+def test_the_end_is_followed_again_once_a_larger_window_shows_it(
+    window: MainWindow, answering: Transcript, qtbot: QtBot
+) -> None:
+    wheel(answering, 40)
+    window.resize(window.width(), window.height() + 100)
+    qtbot.waitUntil(lambda: not answering.jump.isVisible())
+    grow(answering)
+
+    assert end_is_visible(answering)
+
+
+def test_keys_that_mean_nothing_here_are_left_to_others(answering: Transcript) -> None:
+    before = text_at_top(answering)
+    for key in (Qt.Key.Key_F5, Qt.Key.Key_MediaPlay):
+        QTest.keyClick(answering, key)
+
+    assert text_at_top(answering) == before
 
 
 def test_a_conversation_shorter_than_the_window_starts_at_its_top(transcript: Transcript) -> None:

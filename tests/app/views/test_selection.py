@@ -1,10 +1,11 @@
 """Text is selected by mouse within and across messages, and copied in reading order."""
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QMouseEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
 
 from app.views.menus import act_on_focus
 from app.views.transcript import Transcript
@@ -64,6 +65,37 @@ def test_dragging_upwards_selects_in_reading_order(talk: Transcript) -> None:
     drag(talk, point_of(talk, 1, 15), point_of(talk, 1, 8))
 
     assert talk.selected_text() == "of the "
+
+
+def test_dragging_beyond_the_edge_scrolls_and_selects_on(transcript: Transcript, qtbot: QtBot) -> None:
+    transcript.begin_message("long", Role.USER, "\n".join(f"line {number}" for number in range(200)))
+    transcript.show_arrived()
+    viewport, left, plain = transcript.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(viewport, left, plain, viewport.rect().center())
+    above = QPointF(viewport.width() / 2, -400)
+    moved = QMouseEvent(QEvent.Type.MouseMove, above, viewport.mapToGlobal(above), left, left, plain)
+    QApplication.sendEvent(viewport, moved)
+    qtbot.waitUntil(lambda: transcript.selected_text().startswith("line 0\n"))
+    QTest.mouseRelease(viewport, left, plain)
+
+    assert transcript.rows[0][:2] == (0, 0)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")  # said by the offscreen one, of popups
+def test_the_context_menu_offers_what_can_be_done(talk: Transcript) -> None:
+    def offered() -> dict[str, bool]:
+        place = talk.viewport().rect().center()
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, talk.viewport().mapToGlobal(place))
+        QApplication.sendEvent(talk.viewport(), event)
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        actions = {action.text(): action.isEnabled() for action in menu.actions()}
+        menu.close()
+        return actions
+
+    assert offered() == {"Copy": False, "Select All": True}
+    talk.selectAll()
+    assert offered() == {"Copy": True, "Select All": True}
 
 
 def test_a_double_click_selects_a_word(talk: Transcript) -> None:
