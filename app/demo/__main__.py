@@ -17,6 +17,7 @@ from app.demo.play import play
 from app.demo.visitor import DemoFailedError, Visitor
 from app.desktop.folders import Folders
 from app.views.main_window import MainWindow
+from engine.contracts import Engine
 from engine.host.client import EngineClient
 
 PICTURES = Path("build/demo")
@@ -30,11 +31,12 @@ def main() -> int:
     window = MainWindow()
     window.show()
     with tempfile.TemporaryDirectory(prefix="candor-demo-") as folder:
-        return loop.run(application, _demonstrate(window, Folders(Path(folder))))
+        return loop.run(application, demonstrate(window, Folders(Path(folder)), EngineClient()))
 
 
-async def _demonstrate(window: MainWindow, folders: Folders) -> int:
-    async with running(window, folders, EngineClient()) as app:
+async def demonstrate(window: MainWindow, folders: Folders, engine: Engine) -> int:
+    """Play, and close the window; the exit code."""
+    async with running(window, folders, engine) as app:
         try:
             async with asyncio.timeout(SECONDS):
                 await play(app, Visitor(window, PICTURES))

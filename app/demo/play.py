@@ -53,7 +53,7 @@ async def _asks(text: str, name: str, app: RunningApp, visitor: Visitor, narrato
 
 async def _stops(tab: Tab, visitor: Visitor, narrator: Narrator) -> None:
     tab.pane.composer.stop.click()
-    await visitor.sees("Stopping", lambda: _state(tab, narrator) is not TurnState.STREAMING, 5)
+    await visitor.sees("Stopping", lambda: _state(tab, narrator) is not TurnState.STREAMING, 30)
     if _state(tab, narrator) is not TurnState.STOPPED:
         raise DemoFailedError("The answer ended before it could be stopped.")
     narrator.finish(tab.chat, tab.pane.status.text())

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.presenters.remedies import Remedy
 from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
 from app.views.theme import DARK, palette_of
@@ -59,9 +60,12 @@ class Visitor:
         send, offer = pane.composer.send, pane.banner.button
         pane.composer.edit.setPlainText(text)
         await self.sees("Finding a model", lambda: send.isEnabled() or offer.isVisible())
-        if not send.isEnabled():
+        if offer.isVisible() and offer.text() == Remedy.GET_STARTER:
             offer.click()
-            await self.sees("Getting a model", send.isEnabled, INSTALL_SECONDS)
+            await self.sees("Starting the installation", lambda: not offer.isVisible())
+            await self.sees("The installation", lambda: send.isEnabled() or offer.isVisible(), INSTALL_SECONDS)
+        if not send.isEnabled():
+            raise DemoFailedError(f"Nothing can be sent.{self._excuse()}")
         send.click()
         await self.sees("Sending", lambda: bool(pane.transcript.page.messages))
         return pane
