@@ -1,0 +1,106 @@
+"""Conversations as one HTML page that needs nothing but itself.
+
+Every text is escaped, there is no script, and the page forbids its reader to load anything.
+"""
+
+import html
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from app.chats.exporting.answer import Answer, TokensOf, known_tokens
+from app.chats.exporting.heat_style import STEPS, style_sheet
+from app.chats.exporting.speakers import branch_with_details, details_of, speaker_of, title_line
+from app.chats.exporting.token_words import probability_of, token_words
+from app.chats.token_records import TokenRecords
+from app.chats.tree import Chat
+from engine.contracts import Part, TokenLogprobs, TokenPiece
+
+_HEAD: Final = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style></head><body>
+"""
+_FOOT: Final = "</body></html>\n"
+_LEGEND_STEPS: Final = 5
+
+
+def chats_as_html(chats: Iterable[Chat], tokens_of: TokensOf) -> Iterator[str]:
+    """The branch on screen of each chat with its heatmap, a turn at a time."""
+    yield _head("Conversations")
+    for chat in chats:
+        yield f"<section><h1>{_escaped(title_line(chat))}</h1>\n"
+        for turn, details in branch_with_details(chat):
+            yield _article(Answer(turn, tokens_of(turn.id)), details)
+        yield "</section>\n"
+    yield _FOOT
+
+
+def answer_as_html(answer: Answer) -> str:
+    return _head("Answer") + _article(answer, details_of(answer.turn)) + _FOOT
+
+
+def _head(title: str) -> str:
+    return _HEAD.format(title=_escaped(title), style=style_sheet()) + _legend()
+
+
+def _legend() -> str:
+    steps = [round(place * (STEPS - 1) / (_LEGEND_STEPS - 1)) for place in range(_LEGEND_STEPS)]
+    scale = "".join(f'<span class="t h{step}">&#8194;{1 - step / (STEPS - 1):.0%}&#8194;</span>' for step in steps)
+    return (
+        f'<p class="legend">Model probability of each token: {scale} '
+        '<span class="t u">&#8194;not measured&#8194;</span></p>\n'
+    )
+
+
+def _article(answer: Answer, details: str) -> str:
+    turn, records = answer.turn, known_tokens(answer.records)
+    small = f" <small>{_escaped(details)}</small>" if details else ""
+    body = _coloured(records) if records.pieces else _parts([(True, turn.thinking), (False, turn.text)])
+    return f'<article class="{turn.role}"><h2>{speaker_of(turn)}{small}</h2>\n{body}</article>\n'
+
+
+def _coloured(records: TokenRecords) -> str:
+    return "".join(
+        _part(part is Part.THINKING, "".join(map(_token, stretch.pieces, stretch.logprobs)))
+        for part, stretch in records.by_part()
+    )
+
+
+def _parts(parts: Iterable[tuple[bool, str]]) -> str:
+    return "".join(_part(is_thinking, _escaped(text)) for is_thinking, text in parts if text)
+
+
+def _part(is_thinking: bool, content: str) -> str:
+    text = f'<div class="text">{content}</div>\n'
+    return f"<details><summary>Thinking</summary>{text}</details>\n" if is_thinking else text
+
+
+def _token(piece: TokenPiece, measured: TokenLogprobs | None) -> str:
+    classes = f"t {_heat(measured)}{_mark(piece.text)}"
+    return f'<span class="{classes}" title="{_escaped(token_words(piece, measured))}">{_escaped(piece.text)}</span>'
+
+
+def _mark(text: str) -> str:
+    """The class that makes a token visible whose text is not."""
+    if not text:
+        return " e"
+    return " n" if text.startswith(_LINE_ENDS) else ""
+
+
+def _heat(measured: TokenLogprobs | None) -> str:
+    probability = None if measured is None else probability_of(measured.logprob)
+    return "u" if probability is None else f"h{round((1.0 - probability) * (STEPS - 1))}"
+
+
+_LINE_ENDS: Final = ("\n", "\r")
+_CONTROLS: Final = (*range(9), 11, 12, *range(14, 32), 127)
+_LAWFUL: Final = dict.fromkeys(_CONTROLS, "\ufffd") | {ord("\r"): "&#13;", ord("\n"): "&#10;"}
+"""HTML has no place for control characters, and a parser turns a bare carriage return into a line feed."""
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text).translate(_LAWFUL)

@@ -1,0 +1,1 @@
+"""Conversations from files of Candor's own and of other programs."""
