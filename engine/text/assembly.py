@@ -113,12 +113,13 @@ class MessageAssembler:
 
     def _admit(self, token: DecodedToken) -> None:
         mark = self._tokens.syntax.marks.get(token.id)
+        is_name = self._splitter.in_header
         if mark is None and not token.special:
             place = Place(self._splitter.part, None)
             self._splitter.push(token.text)
         else:
             place = self._admit_mark(token, mark)
-        self._stops.push(token.text)
+        self._stops.push(token.text, hidden=is_name)
         self._cells.append(_Cell(token, self._seen, place))
         self._seen += len(token.text)
 

@@ -54,6 +54,11 @@ class PartSplitter:
         self._line = LinePosition()
         self._tags = SpelledTags(syntax)
 
+    @property
+    def in_header(self) -> bool:
+        """The text that comes next names a part and is not part of the message."""
+        return self._header is not None
+
     def push(self, text: str) -> None:
         self._pending += text
         self._scan(final=False)
@@ -99,7 +104,8 @@ class PartSplitter:
                 # Some models open once more what their prompt has opened.
                 self._pair = pair
                 return Place(self.part, Removal.MARKUP)
-            self._depth += 1
+            # A mention in backticks opens nothing, or the end of thinking would be missed.
+            self._depth += not self._line.in_backticks
         return Place(self.part, None)
 
     def _close(self, pair: TagPair) -> Place:
@@ -133,7 +139,7 @@ class PartSplitter:
         """Decide about the text from `at` on; returns how many characters, 0 when more text is needed."""
         if self._label:
             return self._consume_label(text, at, final=final)
-        if self._header is not None:
+        if self.in_header:
             self._header_text += text[at:]
             self._emit(len(text) - at, Place(self.part, Removal.MARKUP))
             return len(text) - at

@@ -39,8 +39,9 @@ class StopMatcher:
             return self.start
         return self._seen - max((string.matched for string in self._strings), default=0)
 
-    def push(self, text: str) -> None:
-        if self.start is not None or not self._strings:
+    def push(self, text: str, *, hidden: bool = False) -> None:
+        """More text; what is `hidden` only counts for the offsets."""
+        if self.start is not None or hidden or not self._strings:
             self._seen += len(text)
             return
         for character in text:

@@ -140,11 +140,8 @@ def read_syntax(added: Mapping[str, int]) -> TagSyntax:
 
 
 def opens_thinking(rendered: str) -> bool:
-    """Whether a prompt ends inside thinking: its last thinking tag is an opening one."""
-    pairs = [pair for pair in PAIRS if pair.part is Part.THINKING]
-    opened = max(_after_last(rendered, pair.opening) for pair in pairs)
-    closed = max(_after_last(rendered, pair.closing or "") for pair in pairs if pair.closing)
-    return opened > closed
+    """Whether a prompt ends with the beginning of thinking, white space aside."""
+    return rendered[-_PROMPT_END:].rstrip().endswith(_THINKING_BEGINS)
 
 
 def spelled_tags() -> Iterable[str]:
@@ -153,11 +150,6 @@ def spelled_tags() -> Iterable[str]:
         yield pair.opening
         if pair.closing:
             yield pair.closing
-
-
-def _after_last(text: str, tag: str) -> int:
-    place = text.rfind(tag)
-    return -1 if place < 0 else place + len(tag)
 
 
 def _header_marks(added: Mapping[str, int]) -> dict[int, Mark]:
@@ -173,3 +165,16 @@ def _header_marks(added: Mapping[str, int]) -> dict[int, Mark]:
 
 def _closes_thinking(mark: Mark) -> bool:
     return mark.kind is MarkKind.CLOSES and mark.pair is not None and mark.pair.part is Part.THINKING
+
+
+def _thinking_begins() -> Iterable[str]:
+    for pair in PAIRS:
+        if pair.part is Part.THINKING:
+            yield pair.opening + pair.label
+    for header in HEADERS:
+        names = [name for name, part in header.parts.items() if part is Part.THINKING]
+        yield from (begin + name + header.ends for begin in header.begins for name in names)
+
+
+_PROMPT_END: Final = 200
+_THINKING_BEGINS: Final = tuple(_thinking_begins())

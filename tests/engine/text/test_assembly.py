@@ -18,7 +18,7 @@ from tests.engine.text.scripted import ScriptedTokens
 from tests.engine.text.small_tokenizers import SCRIPTS
 
 Family = tuple[TextModel, Tokenizer]
-BOUNDED = settings(max_examples=60, deadline=None)
+BOUNDED = settings(max_examples=40, deadline=None)
 CASE_21 = "🇨🇿 👨‍👩‍👧‍👦 👍🏽 你好 ď"
 
 
@@ -210,7 +210,7 @@ def test_cost_is_linear_also_for_text_that_looks_like_tags(words: Sequence[str])
     tokens = ScriptedTokens.of_texts(*words)
     seconds_to_assemble(tokens, 2_000)
 
-    ratio = min(seconds_to_assemble(tokens, 20_000) / seconds_to_assemble(tokens, 10_000) for _ in range(3))
+    ratios = (seconds_to_assemble(tokens, 20_000) / seconds_to_assemble(tokens, 10_000) for _ in range(5))
 
-    # What is quadratic gives 4, whatever else the machine does.
-    assert ratio <= 2.4
+    # One of five is enough: what is quadratic gives 4 each time, whatever else the machine does.
+    assert any(ratio <= 2.4 for ratio in ratios)

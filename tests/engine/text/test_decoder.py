@@ -137,7 +137,7 @@ def test_cost_is_linear(family: Family) -> None:
     token_ids = library.encode(" ".join(SCRIPTS) * 400, add_special_tokens=False).ids[:20_000]
     decode(model, token_ids)
 
-    ratio = min(seconds_to_decode(model, token_ids) / seconds_to_decode(model, token_ids[:10_000]) for _ in range(5))
+    ratios = (seconds_to_decode(model, token_ids) / seconds_to_decode(model, token_ids[:10_000]) for _ in range(5))
 
-    # What is quadratic gives 4, whatever else the machine does.
-    assert ratio <= 2.4
+    # One of five is enough: what is quadratic gives 4 each time, whatever else the machine does.
+    assert any(ratio <= 2.4 for ratio in ratios)

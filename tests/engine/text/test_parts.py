@@ -139,6 +139,12 @@ def test_nested_tag_tokens_keep_the_outer_pair() -> None:
     assert split(texts, added=QWEN) == {THINKING: "a<think>b</think>c", ANSWER: "d"}
 
 
+def test_an_opening_token_mentioned_in_backticks_needs_no_closing() -> None:
+    texts = ["<think>", "what is `", "<think>", "` for", "</think>", "b"]
+
+    assert split(texts, added=QWEN) == {THINKING: "what is `<think>` for", ANSWER: "b"}
+
+
 def test_a_call_token_in_thinking_is_a_mention() -> None:
     texts = ["<think>", "a ", "<tool_call>", " b", "</think>", "<tool_call>", "{}", "</tool_call>"]
 
@@ -184,6 +190,13 @@ def test_a_channel_message_names_its_part_in_a_header() -> None:
 )
 def test_a_channel_message_to_a_tool_is_a_call(header: list[str]) -> None:
     assert split([*header, "{}", "<|call|>"], special=HARMONY) == {TOOL_CALL: "{}"}
+
+
+def test_the_name_in_a_header_is_no_stop_string() -> None:
+    tokens = ScriptedTokens.of_texts("<|channel|>", "final", "<|message|>", "the final word", special=HARMONY)
+    out = assemble(tokens, tokens.ids, stop=["final"])
+
+    assert by_part(out) == {ANSWER: "the "}
 
 
 def test_an_opening_token_with_a_label_hides_the_label() -> None:
