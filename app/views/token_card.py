@@ -127,7 +127,8 @@ class _Lines:
         self._y += _GAP
 
     def _alternative(self, alternative: Alternative) -> None:
-        place = QRectF(self._inside.left() - 6, self._y + 1, self._inside.width() + 12, self._line * _ROW - 2)
+        left, top = round(self._inside.left()) - 5.5, round(self._y) + 1.5  # on pixels' centres: sharp outlines
+        place = QRectF(left, top, round(self._inside.width()) + 11, round(self._line * _ROW) - 3)
         self._painter.setPen(Qt.PenStyle.NoPen)
         bar = QRectF(place.left(), place.top(), max(2.0, place.width() * alternative.share), place.height())
         self._painter.setBrush(self._theme.bar)

