@@ -1,6 +1,6 @@
 """What a tab shows around its conversation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.presenters.model_shelf import ModelShelf
 from app.presenters.nobody import Nobody
@@ -25,14 +25,16 @@ class Board:
         self._wanted = wanted
         self._problem = problem
         self._banner: tuple[Problem | None, str] = (None, "")
+        self._listed: tuple[Sequence[ModelDescription], str | None] = ((), None)
         self._phase: Phase = Idle()
         self._busy = False
         self._unsubscribe = shelf.subscribe(self.show)
 
     @property
     def model(self) -> ModelDescription | None:
-        """The model that answers next; None: there is none."""
-        return self._shelf.choose(self._wanted())
+        """The model that answers next; None: there is none. One that was shown stays until another is wanted."""
+        _, shown = self._listed
+        return self._shelf.choose(self._wanted() or shown)
 
     @property
     def missing_model_hint(self) -> str:
@@ -42,7 +44,7 @@ class Board:
     def show(self) -> None:
         """Tell the view everything."""
         model = self.model
-        self._view.show_models(self._shelf.models, model.id if model else None)
+        self._show_models(self._shelf.models, model.id if model else None)
         self._view.show_send_enabled(model is not None, "" if model else self.missing_model_hint)
         self._show_status()
         self._show_banner()
@@ -68,6 +70,12 @@ class Board:
         """The tab is gone. Idempotent."""
         self._unsubscribe()
         self._view = Nobody()
+
+    def _show_models(self, models: Sequence[ModelDescription], selected: str | None) -> None:
+        """Only when they changed: the user may have the list open while a model loads."""
+        if (models, selected) != self._listed:
+            self._listed = (models, selected)
+            self._view.show_models(models, selected)
 
     def _show_status(self) -> None:
         own = self._busy or isinstance(self._shelf.phase, Idle)

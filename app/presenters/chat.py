@@ -16,6 +16,7 @@ from app.presenters.services import Services
 from app.presenters.token_saver import Ending, TokenSaver
 from app.presenters.transcript import key_of, show_branch
 from app.presenters.views import ChatView
+from app.settings.declarations import DEFAULT_MODEL
 from engine.contracts import ModelDescription, Problem, ProblemError
 
 BLANK_HINT = "Write a message first."
@@ -35,7 +36,7 @@ class ChatPresenter:
         self._services = services
         self._conversation = conversation
         self._changed = changed
-        self._draft = DraftKeeper(conversation, services.clock)
+        self._draft = DraftKeeper(conversation, services.clock, changed)
         problem = services.store.problem or services.settings.problem
         self._board = Board(view, services.shelf, lambda: conversation.model, problem)
         self._answer: Answer | None = None
@@ -95,17 +96,17 @@ class ChatPresenter:
         self._draft.change(text)
 
     def choose_model(self, model: str) -> None:
-        """Use `model` for this chat's next answers."""
+        """Use `model` for this chat's next answers, and for new chats."""
         with self._reporting():
             self._conversation.choose_model(model)
+            self._services.settings[DEFAULT_MODEL] = model
         self._board.show()
 
     async def open_folder(self, folder: str) -> None:
         """Add the models in `folder`, and choose one of them."""
         with self._reporting():
             if (found := await self._services.shelf.open_folder(folder)) is not None:
-                self._conversation.choose_model(found)
-        self._board.show()
+                self.choose_model(found)
 
     async def apply_remedy(self) -> None:
         """Do what the button beside the problem says."""

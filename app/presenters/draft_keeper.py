@@ -1,5 +1,8 @@
 """Keeps what the user is still writing."""
 
+from collections.abc import Callable
+from contextlib import suppress
+
 from app.chats.conversation import Conversation
 from engine.contracts import Clock, ProblemError, Timer
 
@@ -7,11 +10,15 @@ KEEP_AFTER_MS = 1000
 
 
 class DraftKeeper:
-    """Stores the draft a moment after it changed, so that typing does not write with every key."""
+    """Stores the draft a moment after it changed, so that typing does not write with every key.
 
-    def __init__(self, conversation: Conversation, clock: Clock) -> None:
+    `stored` is called when the draft gave its chat a place in the store.
+    """
+
+    def __init__(self, conversation: Conversation, clock: Clock, stored: Callable[[], None]) -> None:
         self._conversation = conversation
         self._clock = clock
+        self._stored = stored
         self._timer: Timer | None = None
         self.draft = conversation.draft
 
@@ -25,7 +32,8 @@ class DraftKeeper:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        try:
+        before = self._conversation.chat_id
+        with suppress(ProblemError):
             self._conversation.keep_draft(self.draft)
-        except ProblemError:
-            return
+        if self._conversation.chat_id != before:
+            self._stored()

@@ -1,6 +1,7 @@
 """The tabs of the window, from the first to the last moment."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -16,6 +17,8 @@ from engine.contracts import Problem, ProblemError
 
 CLOSE_SECONDS = 0.8
 """An engine that does not answer must not keep the window open; ending its process may take two seconds more."""
+
+_log = logging.getLogger(__name__)
 
 ConnectTab = Callable[[ChatView, ChatPresenter], None]
 
@@ -78,6 +81,7 @@ class WindowPresenter:
 
     def engine_ended(self, problem: Problem) -> None:
         """The engine is gone without being asked: say so, and bring it back."""
+        _log.info("the engine ended: %s", problem.code)
         for chat in self._tabs.values():
             chat.engine_ended(problem)
         self._services.tasks.start(self._make_ready(), "bring the engine back")
@@ -125,8 +129,10 @@ class WindowPresenter:
         tab = next(self._names)
 
         def changed() -> None:
-            self._view.show_tab_title(tab, chat.title)
-            self._keep_tabs()
+            # A draft may be stored when its tab is already gone.
+            if tab in self._tabs:
+                self._view.show_tab_title(tab, chat.title)
+                self._keep_tabs()
 
         view = self._view.add_tab(tab, conversation.title or UNTITLED)
         chat = ChatPresenter(view, self._services, conversation, changed)

@@ -178,7 +178,7 @@ def test_the_window_is_painted_before_asyncio_or_the_store_are_imported() -> Non
 def test_sigterm_quits_the_real_app_within_three_seconds(candor_home: Path) -> None:
     command = [sys.executable, "-m", "app"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as child:
-        _wait_for(candor_home / "candor.sqlite3-wal")
+        _wait_for(candor_home / "logs" / "engine.log")
         child.send_signal(signal.SIGTERM)
         _, errors = child.communicate(timeout=3)
 

@@ -1,5 +1,7 @@
 """What a tab does with a message."""
 
+import sqlite3
+
 import pytest
 
 from app.chats.conversation import Conversation
@@ -264,3 +266,53 @@ async def test_lone_surrogates_do_not_stop_a_message(chat: ChatPresenter, engine
 
     assert request.messages == (Message(Role.USER, "a?b"),)
     await chat.close()
+
+
+async def test_stopping_within_the_thinking_keeps_it_and_the_next_message_goes_through_at_once(
+    chat: ChatPresenter, engine: ScriptedEngine, view: FakeChatView, store: ChatStore
+) -> None:
+    turn = chat.send_soon("hello")
+    await engine.session.thinks("let me see")
+    await chat.stop()
+    await turn
+
+    again = chat.send_soon("quick")
+    request = await engine.session.opened()
+    await engine.session.says("yes")
+    await engine.session.ends()
+    await again
+
+    assert chat.chat_id is not None
+    stopped = store.read_chat(chat.chat_id).turns[1]
+    assert (stopped.thinking, stopped.text, stopped.state) == ("let me see", "", TurnState.STOPPED)
+    assert request.messages == (Message(Role.USER, "hello\n\nquick"),)
+    assert view.generating == [True, False, True, False]
+
+
+async def test_stopping_while_the_model_loads_leaves_a_usable_composer(
+    chat: ChatPresenter, engine: ScriptedEngine, view: FakeChatView
+) -> None:
+    for _ in range(3):
+        turn = chat.send_soon("hello")
+        await engine.session.progresses(1, 10, "load")
+        assert view.status == "Loading Starter… 10 %"
+        await chat.stop()
+        await turn
+
+    assert view.generating == [True, False] * 3
+    assert view.send.enabled
+
+
+async def test_a_store_that_cannot_be_written_keeps_the_message_in_the_composer(
+    services: Services, view: FakeChatView, chat: ChatPresenter, engine: ScriptedEngine, store: ChatStore
+) -> None:
+    other = sqlite3.connect(store._path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await chat.send("hello")
+    other.execute("COMMIT")
+    other.close()
+
+    assert engine.sessions == []
+    assert view.draft == "hello"
+    assert view.problem is not None
+    assert view.problem.code == "store_locked"

@@ -1,6 +1,5 @@
 """A streaming answer is saved within a second, or as soon as that is possible."""
 
-
 import pytest
 
 from app.chats.store import ChatStore

@@ -7,8 +7,12 @@ from app.presenters.chat import ChatPresenter
 from app.presenters.services import Services
 from app.presenters.window import WindowPresenter
 from app.settings.declarations import HEATMAP
+from engine.contracts import Problem
 from tests.app.presenters.fake_screen import FakeWindowView
+from tests.app.presenters.manual_clock import ManualClock
 from tests.fakes.scripted_engine import ScriptedEngine, ScriptedGeneration
+
+CRASHED = Problem(code="engine_stopped", sentence="The engine crashed (SIGSEGV).", remedy="Send it again.")
 
 
 async def asks(chat: ChatPresenter, text: str, engine: ScriptedEngine) -> ScriptedGeneration:
@@ -119,3 +123,46 @@ async def test_the_heatmap_is_remembered(
 
     assert window_view.heatmap == [False, True]
     assert services.settings[HEATMAP] is True
+
+
+async def test_a_tab_with_nothing_but_a_draft_comes_back_with_it(
+    window: WindowPresenter, window_view: FakeWindowView, services: Services, clock: ManualClock
+) -> None:
+    window.new_tab().change_draft("half a thought")
+    clock.advance(1000)
+
+    again = FakeWindowView()
+    await WindowPresenter(again, services, lambda view, chat: None).start()
+
+    assert [view.draft for view in again.tabs.values()] == ["half a thought"]
+
+
+async def test_a_tab_that_is_not_looked_at_reads_nothing_until_it_is(
+    window: WindowPresenter, window_view: FakeWindowView, engine: ScriptedEngine, services: Services
+) -> None:
+    for text in ("one", "two"):
+        session = await asks(window.new_tab(), text, engine)
+        await session.says("yes")
+        await session.ends()
+    await window.quit()
+    again = FakeWindowView()
+    second_window = WindowPresenter(again, services, lambda view, chat: None)
+    await second_window.start()
+    behind, front = again.tabs.values()
+    assert (behind.texts, front.texts) == ([], ["two", "yes"])
+
+    second_window.select_tab(next(iter(again.tabs)))
+
+    assert behind.texts == ["one", "yes"]
+
+
+async def test_an_engine_that_ends_by_itself_is_said_in_every_tab_and_made_ready_again(
+    window: WindowPresenter, window_view: FakeWindowView, engine: ScriptedEngine, services: Services
+) -> None:
+    window.new_tab()
+
+    window.engine_ended(CRASHED)
+    await engine.loading.started()
+    await engine.loads[-1].outcome()
+
+    assert [view.problem for view in window_view.tabs.values()] == [CRASHED] * 2
