@@ -29,13 +29,14 @@ class TabStrip(QWidget):
     def add(self, key: str, title: str) -> None:
         """Add a tab at the end."""
         self.bar.blockSignals(True)
-        index = self.bar.addTab(title)
+        index = self.bar.addTab("")
         self.bar.setTabData(index, key)
-        close = IconButton("close", f"Close {title}", self.bar)
+        close = IconButton("close", "Close", self.bar)
         close.setIconSize(QSize(12, 12))
         close.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         close.clicked.connect(lambda: self.close_requested.emit(key))
         self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, close)
+        self.show_title(key, title)
         self.bar.blockSignals(False)
 
     def remove(self, key: str) -> None:
@@ -45,7 +46,9 @@ class TabStrip(QWidget):
         index = self.index_of(key)
         self.bar.setTabText(index, title.replace("&", "&&"))
         self.bar.setTabToolTip(index, title)
-        self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide).setAccessibleName(f"Close {title}")
+        close = self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
+        close.setAccessibleName(f"Close {title}")
+        close.setToolTip(f"Close {title}")
 
     def select(self, key: str) -> None:
         self.bar.setCurrentIndex(self.index_of(key))

@@ -23,10 +23,9 @@ class ScrollPosition:
         self.jump_to(self._flow.moved(self.anchor, pixels), viewport)
 
     def jump_to(self, anchor: Anchor, viewport: float) -> None:
-        """Put a place at the top; the end is followed from now on when it is reached."""
-        end = self._flow.end(viewport)
-        self.anchor = min(anchor, end)
-        self.following = self._flow.moved(self.anchor, 1.0) >= end
+        """Put a place at the top; the end is followed again once `place` finds it there."""
+        self.anchor = min(anchor, self._flow.end(viewport))
+        self.following = False
 
     def follow(self) -> None:
         """Go to the end and stay there."""

@@ -60,6 +60,13 @@ def test_a_tab_is_known_by_its_key_wherever_it_is_moved(tabs: MainWindow, qtbot:
     assert closing.args == ["a"]
 
 
+def test_a_title_is_shown_as_it_is_written(window: MainWindow) -> None:
+    window.add_tab("tab", "Salt & pepper")
+
+    assert window.tabs.bar.tabText(0) == "Salt && pepper"
+    assert close_button(window, 0).accessibleName() == "Close Salt & pepper"
+
+
 def test_removing_a_tab_selects_a_neighbour(tabs: MainWindow, qtbot: QtBot) -> None:
     with qtbot.waitSignal(tabs.tab_selected):
         tabs.remove_tab("a")
