@@ -14,12 +14,22 @@ Cache = Any
 
 _MERGEABLE: Final = (_mlx_lm.KVCache, _mlx_lm.RotatingKVCache, _mlx_lm.ArraysCache)
 _ALWAYS_CUT: Final = (_mlx_lm.KVCache, _mlx_lm.QuantizedKVCache, _mlx_lm.ConcatenateKVCache)
+_SAVEABLE: Final = frozenset(
+    {"KVCache", "RotatingKVCache", "ArraysCache", "CacheList", "ChunkedKVCache", "QuantizedKVCache"}
+)
 
 
 def create_caches(model: Module) -> list[Cache]:
     """Empty caches of one row, one for each layer that has any."""
     caches: list[Cache] = _mlx_lm.make_prompt_cache(model)
     return caches
+
+
+def cache_class(name: str) -> Cache:
+    """mlx-lm's class of that name; raises ValueError for anything else, whatever a file may say."""
+    if name not in _SAVEABLE:
+        raise ValueError("not a class of caches")
+    return getattr(_mlx_lm, name)
 
 
 def can_merge(caches: Sequence[Cache]) -> bool:

@@ -86,6 +86,11 @@ class MlxExecutionGroup:
         self._changed.set()
         return row
 
+    @property
+    def fingerprint(self) -> str:
+        """What the model's caches may be mixed with: those of the same fingerprint."""
+        return self._loaded.fingerprint
+
     async def run_exclusively(self, job: Callable[[PrefixStore], R]) -> R:
         """Call `job` with the prefix store between two units; returns or raises what it does."""
         if self._closed:

@@ -1,5 +1,6 @@
 """Loads a model folder into memory, with the figures the engine needs of it."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,10 +39,17 @@ class LoadedModel:
     """
 
     def __init__(
-        self, model: Module, folder: Path, config: Mapping[str, Any], weight_bytes: int, defaults: SamplingSettings
+        self,
+        model: Module,
+        folder: Path,
+        config: Mapping[str, Any],
+        weight_bytes: int,
+        defaults: SamplingSettings,
+        fingerprint: str = "",
     ) -> None:
         self._model: Module | None = model
         self.folder = folder
+        self.fingerprint = fingerprint
         self.vocabulary_size = _vocabulary_size(model, config)
         self.context_length = _context_length(config)
         self.weight_bytes = weight_bytes
@@ -76,7 +84,7 @@ def load_model(folder: Path) -> LoadedModel:
     files = find_weight_files(folder)
     weight_bytes = sum(check_weight_file(file) for file in files)
     model = _build_plain(folder, config, files) if is_plain(config) else _build_converted(folder)
-    return LoadedModel(model, folder, config, weight_bytes, _sampling_defaults(folder))
+    return LoadedModel(model, folder, config, weight_bytes, _sampling_defaults(folder), _fingerprint(folder, files))
 
 
 def _build_plain(folder: Path, config: Mapping[str, Any], files: tuple[Path, ...]) -> Module:
@@ -103,6 +111,15 @@ def _build_converted(folder: Path) -> Module:
         raise model_damaged(folder / "config.json", f"it does not describe the weights beside it ({error})") from error
     loaded: Module = model
     return loaded
+
+
+def _fingerprint(folder: Path, files: tuple[Path, ...]) -> str:
+    """From the config, with name, size and time of every weight file: reading them all would take too long."""
+    digest = hashlib.sha256((folder / "config.json").read_bytes())
+    for file in files:
+        status = file.stat()
+        digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()
 
 
 def _read_json(file: Path) -> dict[str, Any]:
