@@ -8,8 +8,10 @@ STEPS: Final = 32
 
 
 class PageColours(NamedTuple):
-    """Colours as six hexadecimal digits. `text` has a contrast of at least 4.5:1 on each of the others but `dimmed`,
-    which has it on `page`."""
+    """Colours as six hexadecimal digits.
+
+    `text` has a contrast of at least 4.5:1 on every surface and every colour of the heatmap, `dimmed` on `page`.
+    """
 
     page: str
     text: str
@@ -37,7 +39,7 @@ article{margin:1.2rem 0}
 .user .text{background:var(--bubble);border-radius:.6rem;padding:.6rem .9rem}
 .text{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext}
 details{border-left:3px solid var(--hatch);padding-left:.8rem;margin-bottom:.6rem}
-.t{-webkit-print-color-adjust:exact;print-color-adjust:exact}
+.t{color:var(--text);-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .u{background:repeating-linear-gradient(135deg,var(--hatch) 0 1px,transparent 1px 5px)}
 .e::before{content:"\\25AF"}
 .n::before{content:"\\23CE"}

@@ -25,7 +25,7 @@ _HEAD: Final = """\
 {style}</style></head><body>
 """
 _FOOT: Final = "</body></html>\n"
-_LEGEND_STEPS: Final = 5
+_LEGEND: Final = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 def chats_as_html(chats: Iterable[Chat], tokens_of: TokensOf) -> Iterator[str]:
@@ -48,8 +48,7 @@ def _head(title: str) -> str:
 
 
 def _legend() -> str:
-    steps = [round(place * (STEPS - 1) / (_LEGEND_STEPS - 1)) for place in range(_LEGEND_STEPS)]
-    scale = "".join(f'<span class="t h{step}">&#8194;{1 - step / (STEPS - 1):.0%}&#8194;</span>' for step in steps)
+    scale = "".join(f'<span class="t {_step(share)}">&#8194;{share:.0%}&#8194;</span>' for share in _LEGEND)
     return (
         f'<p class="legend">Model probability of each token: {scale} '
         '<span class="t u">&#8194;not measured&#8194;</span></p>\n'
@@ -93,7 +92,11 @@ def _mark(text: str) -> str:
 
 def _heat(measured: TokenLogprobs | None) -> str:
     probability = None if measured is None else probability_of(measured.logprob)
-    return "u" if probability is None else f"h{round((1.0 - probability) * (STEPS - 1))}"
+    return "u" if probability is None else _step(probability)
+
+
+def _step(probability: float) -> str:
+    return f"h{round((1.0 - probability) * (STEPS - 1))}"
 
 
 _LINE_ENDS: Final = ("\n", "\r")

@@ -26,10 +26,10 @@ def probability_of(logprob: float | None) -> float | None:
     return None if logprob is None or math.isnan(logprob) else math.exp(min(logprob, 0.0))
 
 
-def percent(logprob: float | None) -> str:
+def percent(logprob: float | None, *, may_be_certain: bool = False) -> str:
     """The probability of `logprob` (nats) in percent, in three significant digits.
 
-    Never "0 %", and never "100 %": a softmax over finite logits gives neither.
+    Never "0 %", and "100 %" only for what a filter left alone: a softmax over finite logits gives neither.
     """
     if logprob is None:
         return "not measured"
@@ -37,6 +37,8 @@ def percent(logprob: float | None) -> str:
         return "unavailable"
     if logprob == -math.inf:
         return "excluded"
+    if logprob >= 0 and may_be_certain:
+        return "100 %"
     shown = 100.0 * math.exp(min(logprob, 0.0))
     if shown > 99.99:
         return ">99.99 %"
@@ -67,7 +69,7 @@ def _values(measured: TokenLogprobs) -> list[str]:
     if measured.adjusted is not None:
         lines.append(f"after penalties and bias: {_chance(measured.adjusted)}")
     if measured.sampled is not None:
-        lines.append(f"sampled from: {_chance(measured.sampled)}")
+        lines.append(f"sampled from: {_chance(measured.sampled, may_be_certain=True)}")
     if measured.rank is not None:
         lines.append(f"rank {measured.rank + 1}")
     if measured.entropy is not None:
@@ -80,7 +82,6 @@ def _alternative(candidate: TopLogprob) -> str:
     return f"{percent(candidate.logprob)}  {spelled(candidate.data)}{cut}"
 
 
-def _chance(logprob: float | None) -> str:
-    if logprob is None or not math.isfinite(logprob):
-        return percent(logprob)
-    return f"{percent(logprob)} (logprob {logprob:.4f})"
+def _chance(logprob: float | None, *, may_be_certain: bool = False) -> str:
+    shown = percent(logprob, may_be_certain=may_be_certain)
+    return f"{shown} (logprob {logprob:.4f})" if logprob is not None and math.isfinite(logprob) else shown

@@ -86,7 +86,8 @@ def _assembled(chat: Chat, read: list[_ReadTurn]) -> Found:
         return None if answer is None else answer.turn.id
 
     turns = tuple(replace(entry.turn, parent=shown_turn(entry.parent)) for entry in ordered if entry.turn is not None)
-    tokens = {answer.turn.id: answer.records for answer in answers.values() if answer.records.pieces}
+    records = {turn.id: answers[str(turn.id)].records for turn in turns}
+    tokens = {turn: each for turn, each in records.items() if each.pieces}
     last = turns[-1].id if turns else None
     head = None if chat.head is None else shown_turn(_key(chat.head)) or last
     remarks = (
