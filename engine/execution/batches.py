@@ -1,7 +1,9 @@
 """The snapshot of one publication of tokens."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from engine.contracts import TokenLogprobs, TokenPiece
 from engine.execution.refusals import Refusal, RefusedError
@@ -9,25 +11,25 @@ from engine.execution.refusals import Refusal, RefusedError
 MAX_TOKEN_ID: Final = 2**32 - 1
 
 
-class TokenBatch(NamedTuple):
+class TokenBatch(msgspec.Struct, frozen=True):
     """Tokens committed together, owned by nobody else: what the producer does to its lists later does not show."""
 
     token_ids: tuple[int, ...]
     logprobs: tuple[TokenLogprobs | None, ...] | None = None
     pieces: tuple[TokenPiece, ...] | None = None
 
-    def split(self, size: int) -> Iterator["TokenBatch"]:
+    def split(self, size: int) -> Sequence["TokenBatch"]:
         """Consecutive parts of at most `size` tokens, each with its share; none for an empty batch."""
         if 0 < len(self.token_ids) <= size:
-            yield self
-            return
-        for start in range(0, len(self.token_ids), size):
-            part = slice(start, start + size)
-            yield TokenBatch(
-                self.token_ids[part],
-                None if self.logprobs is None else self.logprobs[part],
-                None if self.pieces is None else self.pieces[part],
-            )
+            return (self,)
+        return [self._part(slice(start, start + size)) for start in range(0, len(self.token_ids), size)]
+
+    def _part(self, tokens: slice) -> "TokenBatch":
+        return TokenBatch(
+            self.token_ids[tokens],
+            None if self.logprobs is None else self.logprobs[tokens],
+            None if self.pieces is None else self.pieces[tokens],
+        )
 
 
 def checked_batch(

@@ -89,7 +89,7 @@ class StreamDelivery(_Counting):
             if not self._queue.has_room(tokens):
                 await self._wait_for_room(tokens)
             # No wait from here on: a cancellation can not come between the room and the event.
-            self._queue.put_nowait(Committed(self._sequence, part.token_ids, part.logprobs, part.pieces))
+            self._queue.put_nowait(Committed(self._sequence, part.token_ids, part.logprobs, part.pieces), tokens)
             self._sequence += 1
             self.committed_tokens += tokens
         return None
@@ -97,7 +97,7 @@ class StreamDelivery(_Counting):
     async def report(self, progress: Progress) -> None:
         if not self._queue.has_room(0):
             await self._wait_for_room(0)
-        self._queue.put_nowait(progress)
+        self._queue.put_nowait(progress, 0)
 
     async def _wait_for_room(self, tokens: int) -> None:
         while not self._queue.has_room(tokens):

@@ -3,11 +3,11 @@
 import asyncio
 from collections import deque
 
-from engine.contracts import Committed, Progress, SessionEvent
+from engine.contracts import SessionEvent
 
 
 class EventQueue:
-    """Events in order, at most `max_events` of them and `max_tokens` tokens. Never held across a wait by either side.
+    """Events in order, at most `max_events` of them, with at most `max_tokens` tokens.
 
     An event that has woken the waiting reader is that reader's: it keeps its place until taken, and dropping spares it.
     """
@@ -15,7 +15,7 @@ class EventQueue:
     def __init__(self, max_events: int, max_tokens: int) -> None:
         self._max_events = max_events
         self._max_tokens = max_tokens
-        self._events: deque[SessionEvent] = deque()
+        self._events: deque[tuple[SessionEvent, int]] = deque()
         self._tokens = 0
         self._dropped = False
         self._ended = False
@@ -39,10 +39,10 @@ class EventQueue:
         fits = tokens == 0 or self._tokens + tokens <= self._max_tokens
         return fits and len(self._events) < self._max_events
 
-    def put_nowait(self, event: SessionEvent) -> None:
-        """Queue one event. The caller has asked for room, with no wait in between."""
-        self._events.append(event)
-        self._tokens += _tokens_of(event)
+    def put_nowait(self, event: SessionEvent, tokens: int) -> None:
+        """Queue one event of `tokens` tokens. The caller has asked for room, with no wait in between."""
+        self._events.append((event, tokens))
+        self._tokens += tokens
         _wake(self._reader)
 
     async def room_changed(self) -> None:
@@ -57,58 +57,46 @@ class EventQueue:
         """Wake the blocked producer, which then looks again whether it may go on."""
         _wake(self._producer)
 
-    async def take(self) -> SessionEvent | None:
-        """The next event, waiting for it if need be; None at the end. A cancelled wait takes nothing.
-
-        The caller has asked whether a reader is waiting already.
-        """
-        if not self._events and not self._ended:
-            await self._event_or_end()
-        return self._pop() if self._events else None
-
-    def drop(self) -> None:
-        """Forget every event nobody has read, and wake the producer."""
-        self._dropped = True
-        is_promised = self._reader is not None and self._reader.done()
-        kept = self._events[0] if is_promised and self._events else None
-        self._forget_events()
-        if kept is not None:
-            self._events.append(kept)
-        self.release_producer()
-
-    def end(self) -> None:
-        """Nothing comes any more: what is queued can still be read, then reads answer None."""
-        self._ended = True
-        _wake(self._reader)
-
-    async def _event_or_end(self) -> None:
+    async def filled(self) -> None:
+        """Return once `take_nowait` has an answer. The caller has asked whether a reader is waiting already."""
+        if self._events or self._ended:
+            return
         self._reader = asyncio.get_running_loop().create_future()
         try:
             await self._reader
         except asyncio.CancelledError:
             if self._dropped:
-                self._forget_events()
+                self._keep(0)
             raise
         finally:
             self._reader = None
 
-    def _pop(self) -> SessionEvent:
-        event = self._events.popleft()
-        self._tokens -= _tokens_of(event)
+    def take_nowait(self) -> SessionEvent | None:
+        """The next event, or None when there is none."""
+        if not self._events:
+            return None
+        event, tokens = self._events.popleft()
+        self._tokens -= tokens
         _wake(self._producer)
         return event
 
-    def _forget_events(self) -> None:
-        self._events.clear()
-        self._tokens = 0
+    def drop(self) -> None:
+        """Forget every event nobody has read, and wake the producer."""
+        self._dropped = True
+        is_promised = self._reader is not None and self._reader.done()
+        self._keep(1 if is_promised else 0)
+        self.release_producer()
 
+    def end(self) -> None:
+        """Nothing comes any more: what is queued can still be read, then there is nothing to take."""
+        self._ended = True
+        _wake(self._reader)
 
-def _tokens_of(event: SessionEvent) -> int:
-    match event:
-        case Committed():
-            return len(event.token_ids)
-        case Progress():  # pragma: no branch
-            return 0
+    def _keep(self, events: int) -> None:
+        """Forget all but the first so many events."""
+        while len(self._events) > events:
+            _, tokens = self._events.pop()
+            self._tokens -= tokens
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

@@ -17,8 +17,10 @@ class IdleTimer:
 
     def restart(self) -> None:
         """Give the reader the whole time again."""
+        if self._timeout_ms is None:
+            return
         self.stop()
-        if self._timeout_ms is not None and not self._ended:
+        if not self._ended:
             self._timer = self._clock.call_later(self._timeout_ms, self._expire)
 
     def stop(self) -> None:

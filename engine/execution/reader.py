@@ -29,7 +29,8 @@ class SessionReader:
         self._idle.stop()
         self._start()
         try:
-            event = await self._queue.take()
+            await self._queue.filled()
+            event = self._queue.take_nowait()
         finally:
             # Also when the read itself was cancelled: the reader may be gone for good.
             self._idle.restart()

@@ -157,8 +157,8 @@ class GenerationSession(Generic[R]):
         self._work.add_done_callback(partial(self._work_ended, preparation))
 
     def _work_ended(self, preparation: Awaitable[Plan[R]], work: asyncio.Task[Ending[R]]) -> None:
-        """Finish in a callback of the task, which is called even if the task was cancelled before its first turn."""
-        if not work.cancelled():
+        """Finish in a callback of the task, which comes even if it had no first turn, or the process has to end."""
+        if not work.cancelled() and work.exception() is None:
             return self._finish(work.result())
         if asyncio.iscoroutine(preparation):
             preparation.close()

@@ -2,8 +2,8 @@
 
 import asyncio
 import gc
+import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -11,19 +11,25 @@ from engine.contracts import Cancellation, Output
 from engine.execution.session import GenerationSession, SessionLimits
 from engine.runtime.clock import AsyncioClock
 
-TOKENS = 200_000
+TOKENS = 100_000
 LONG_RUN_TOKENS = 1_000_000
+WARM_UP_TOKENS = 10_000
 ROUNDS = 5
 QUEUED_EVENTS = 64
+IDLE_MS = 60_000.0
 
-Bench = Callable[[int], Coroutine[Any, Any, None]]
+Exchange = Callable[[], Coroutine[Any, Any, None]]
 
 
 class CountingMethod:
-    """Plan and run in one: commits token after token, one a batch."""
+    """Plan and run in one: commits token after token, one a batch.
 
-    def __init__(self, tokens: int) -> None:
+    With `waits`, it gives way after each, as a decode step does, so that the reader has always come back to wait.
+    """
+
+    def __init__(self, tokens: int, *, waits: bool) -> None:
         self.output_token_limit = tokens
+        self._waits = waits
 
     async def prepare(self, _cancellation: Cancellation) -> "CountingMethod":
         return self
@@ -34,91 +40,97 @@ class CountingMethod:
     async def execute(self, output: Output) -> int:
         for token in range(self.output_token_limit):
             await output.commit((token,))
+            if self._waits:
+                await asyncio.sleep(0)
         return self.output_token_limit
 
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """It holds nothing."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """It holds nothing."""
 
 
-def open_session(tokens: int, idle_timeout_ms: float | None) -> GenerationSession[int]:
+def opened(tokens: int, *, waits: bool, idle_timeout_ms: float | None = None) -> GenerationSession[int]:
     limits = SessionLimits(max_queued_events=QUEUED_EVENTS, idle_timeout_ms=idle_timeout_ms)
-    return GenerationSession(CountingMethod(tokens).prepare, clock=AsyncioClock(), limits=limits)
+    return GenerationSession(CountingMethod(tokens, waits=waits).prepare, clock=AsyncioClock(), limits=limits)
 
 
-async def through_a_session(tokens: int, idle_timeout_ms: float | None = None) -> None:
-    async for _ in open_session(tokens, idle_timeout_ms):
-        pass
+def through_a_session(*, waits: bool, idle_timeout_ms: float | None = None) -> Exchange:
+    async def exchange() -> None:
+        async for _ in opened(TOKENS, waits=waits, idle_timeout_ms=idle_timeout_ms):
+            pass
+
+    return exchange
 
 
-async def through_an_idle_guarded_session(tokens: int) -> None:
-    await through_a_session(tokens, idle_timeout_ms=60_000)
-
-
-async def through_a_queue(tokens: int) -> None:
+def through_a_queue(*, waits: bool) -> Exchange:
     """The same exchange over a bare `asyncio.Queue` of the same bound."""
-    queue: asyncio.Queue[int] = asyncio.Queue(QUEUED_EVENTS)
 
-    async def produce() -> None:
-        for token in range(tokens):
-            await queue.put(token)
+    async def exchange() -> None:
+        queue: asyncio.Queue[int] = asyncio.Queue(QUEUED_EVENTS)
 
-    producer = asyncio.create_task(produce())
-    for _ in range(tokens):
-        await queue.get()
-    await producer
+        async def produce() -> None:
+            for token in range(TOKENS):
+                await queue.put(token)
+                if waits:
+                    await asyncio.sleep(0)
 
+        producer = asyncio.create_task(produce())
+        for _ in range(TOKENS):
+            await queue.get()
+        await producer
 
-def microseconds_per_token(bench: Bench) -> float:
-    """The best of several rounds: what disturbs a round only ever makes it slower."""
-    return min(_seconds(bench) for _ in range(ROUNDS)) / TOKENS * 1e6
-
-
-def _seconds(bench: Bench) -> float:
-    started = time.perf_counter()
-    asyncio.run(bench(TOKENS))
-    return time.perf_counter() - started
+    return exchange
 
 
-async def bytes_grown(tokens: int) -> int:
-    """How much more Python memory is in use after `tokens` tokens of one session than after its first ten thousand."""
-    at_first = 0
-    count = 0
-    async for _ in open_session(tokens, None):
+def microseconds_per_token(*exchanges: Exchange) -> list[float]:
+    """Processor time of each exchange, the best of several rounds in turn: disturbances only ever make one slower."""
+    rounds = [[_seconds(exchange) for exchange in exchanges] for _ in range(ROUNDS)]
+    return [min(seconds) / TOKENS * 1e6 for seconds in zip(*rounds, strict=True)]
+
+
+def _seconds(exchange: Exchange) -> float:
+    started = time.process_time()
+    asyncio.run(exchange())
+    return time.process_time() - started
+
+
+async def blocks_grown() -> int:
+    """How many more blocks of memory Python holds after a million tokens than after the first ten thousand."""
+    count, before = 0, 0
+    async for _ in opened(LONG_RUN_TOKENS, waits=False):
         count += 1
-        if count == 10_000:
+        if count == WARM_UP_TOKENS:
             gc.collect()
-            tracemalloc.start()
-            at_first = tracemalloc.get_traced_memory()[0]
+            before = sys.getallocatedblocks()
     gc.collect()
-    grown = tracemalloc.get_traced_memory()[0] - at_first
-    tracemalloc.stop()
-    return grown
+    return sys.getallocatedblocks() - before
 
 
 def figures() -> list[dict[str, object]]:
-    queue = microseconds_per_token(through_a_queue)
-    session = microseconds_per_token(through_a_session)
-    guarded = microseconds_per_token(through_an_idle_guarded_session)
-    kilobytes = asyncio.run(bytes_grown(LONG_RUN_TOKENS)) / 1024
+    """One row a measurement; ratios are against the queue that the same kind of producer fills."""
+    rows: list[dict[str, object]] = []
+    for waits, producer in ((True, "reader awaiting"), (False, "filled and drained")):
+        queue, session, guarded = microseconds_per_token(
+            through_a_queue(waits=waits),
+            through_a_session(waits=waits),
+            through_a_session(waits=waits, idle_timeout_ms=IDLE_MS),
+        )
+        rows += [
+            _row(f"asyncio.Queue, {producer}", queue, "us/token"),
+            _row(f"session, {producer}", session, "us/token", _times(session, queue)),
+            _row(f"session with idle time, {producer}", guarded, "us/token", _times(guarded, queue)),
+        ]
     return [
-        {"name": "asyncio.Queue, a token", "value": queue, "unit": "us", "versus": ""},
-        {
-            "name": "session, a token",
-            "value": session,
-            "unit": "us",
-            "versus": f"{session / queue:.2f} x asyncio.Queue",
-        },
-        {
-            "name": "session with idle timeout, a token",
-            "value": guarded,
-            "unit": "us",
-            "versus": f"{guarded / queue:.2f} x asyncio.Queue",
-        },
-        {
-            "name": "session, memory grown",
-            "value": kilobytes,
-            "unit": "KiB",
-            "versus": f"over {LONG_RUN_TOKENS:,} tokens",
-        },
+        *rows,
+        _row("session, memory grown", asyncio.run(blocks_grown()), "blocks", f"over {LONG_RUN_TOKENS:,} tokens"),
     ]
+
+
+def _times(cost: float, reference: float) -> str:
+    return f"{cost / reference:.2f} x asyncio.Queue"
+
+
+def _row(name: str, value: float, unit: str, versus: str = "") -> dict[str, object]:
+    return {"name": name, "value": value, "unit": unit, "versus": versus}

@@ -129,6 +129,21 @@ async def test_p3_shutting_down_the_loop_ends_every_session() -> None:
     assert session.state == "terminal"
 
 
+def test_p3_a_method_that_ends_the_process_still_lets_its_session_settle() -> None:
+    async def execute(_output: Output) -> None:
+        raise SystemExit(3)
+
+    async def main() -> None:
+        sessions.append(opened(FakeMethod(execute))[0])
+        await settle()
+
+    sessions: list[GenerationSession[Any]] = []
+    with pytest.raises(SystemExit):
+        asyncio.run(main())
+
+    assert sessions[0]._settled.result() == Cancelled("engine_closed", 0)
+
+
 async def test_p5_a_session_cancelled_before_its_first_turn_settles() -> None:
     method = FakeMethod()
     session, task = opened(method)
