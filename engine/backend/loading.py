@@ -14,6 +14,7 @@ from mlx.utils import tree_flatten
 
 from engine.backend.architecture import create_model, is_plain
 from engine.backend.chunk_size import ChunkSize
+from engine.backend.device import prepare_device
 from engine.backend.problems import model_damaged, model_missing
 from engine.backend.weight_files import check_weight_file, find_weight_files
 from engine.contracts import SamplingSettings
@@ -80,6 +81,7 @@ def load_model(folder: Path) -> LoadedModel:
 
     Raises `ProblemError`: `model_missing`, `model_damaged` or `architecture_unknown`. Call it on the engine's thread.
     """
+    prepare_device()
     config = _read_json(folder / "config.json")
     files = find_weight_files(folder)
     weight_bytes = sum(check_weight_file(file) for file in files)

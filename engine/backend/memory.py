@@ -1,24 +1,13 @@
 """Decides whether there is memory for a row, before any of it is taken."""
 
-import os
 from collections.abc import Sequence
 
 import mlx.core as mx
 
+from engine.backend.device import device_limit_bytes
 from engine.backend.footprint import Footprint
 from engine.backend.loading import LoadedModel
 from engine.backend.problems import memory_short
-
-_SHARE_OF_HOST = 0.75
-"""Without a GPU's own recommendation: what one program may take of a machine others use too."""
-
-
-def device_limit_bytes() -> int:
-    """What the device recommends to use at most; on a CPU, a share of the machine's memory."""
-    recommended = mx.device_info().get("max_recommended_working_set_size")
-    if recommended is not None:
-        return int(recommended)
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_HOST)
 
 
 class KvMemory:

@@ -40,7 +40,7 @@ class TokenPiece(msgspec.Struct, frozen=True, array_like=True):
     removed: Removal | None = None
 
 
-class TopLogprob(msgspec.Struct, frozen=True, array_like=True):
+class TopLogprob(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One candidate of a step: the model's log-probability in nats, with its values at the later stages.
 
     `adjusted` is after penalties and bias, `sampled` in the distribution drawn from (-inf when excluded, and then
@@ -55,7 +55,7 @@ class TopLogprob(msgspec.Struct, frozen=True, array_like=True):
     excluded_by: str | None = None
 
 
-class TokenLogprobs(msgspec.Struct, frozen=True, array_like=True):
+class TokenLogprobs(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What was measured of one chosen token. None: not measured.
 
     `logprob` in nats under the model's raw logits, `adjusted` after penalties and bias, `sampled` in the distribution

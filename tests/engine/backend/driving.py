@@ -103,6 +103,15 @@ async def run_until_idle(group: MlxExecutionGroup) -> None:
         await run_turn(group)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others run until `condition` holds; fails when it does not in any sensible number of turns."""
+    for _ in range(100_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came about")
+
+
 async def answers(group: MlxExecutionGroup, *requests: RowRequest) -> list[Answer]:
     """Submit all at once, and read all to the end."""
     readers = [asyncio.create_task(read(group.submit(each))) for each in requests]

@@ -103,9 +103,9 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def tiny_model(family: str = "llama", seed: int = 4) -> LoadedModel:
-    """A model of `family`; equal arguments give equal weights."""
-    config = CONFIGS[family]
+def tiny_model(family: str = "llama", seed: int = 4, **changes: Any) -> LoadedModel:
+    """A model of `family`, its config changed by `changes`; equal arguments give equal weights."""
+    config = {**CONFIGS[family], **changes}
     # Without a head in its weights, gemma3 ties it to the embedding, and random tied weights repeat one token.
     model, _ = create_model(Path(family), config, {"lm_head.weight": mx.zeros((1,))})
     mx.random.seed(seed)

@@ -1,6 +1,8 @@
 """What is measured of a drawn token."""
 
 import math
+import sys
+import tracemalloc
 from collections.abc import Sequence
 
 import mlx.core as mx
@@ -139,3 +141,23 @@ def test_no_candidate_lies_outside_the_vocabulary_when_all_are_impossible() -> N
     found = top_ids(mx.full((1, 1000), -math.inf), 5)
 
     assert mx.all(found < 1000).item()
+
+
+def test_ten_candidates_a_token_keep_less_than_a_kilobyte_and_a_half() -> None:
+    captures = CaptureSettings(top_k=10, entropy=True, rank=True)
+    logits = mx.random.normal((400, 4096), key=mx.random.key(1))
+    settings = [SamplingSettings(temperature=0.0, seed=0)] * 400
+    draw = Chain(settings)(logits, mx.zeros(400, dtype=mx.uint32), [RowDraw(0, ())] * 400)
+    readings = measure(draw, CapturePlan.of([captures])).read()
+
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        records = [readings.record(row, captures, greedy=True) for row in range(400)]
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    # The readings own numbers that the records share; the records' share of those is counted apart.
+    numbers = 10 * (sys.getsizeof(1.0) + sys.getsizeof(1 << 20)) + 3 * sys.getsizeof(1.0)
+    assert (after - before) / len(records) + numbers < 1536
