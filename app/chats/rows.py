@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from app.chats.token_records import TokenRecords, decode_tokens
-from app.chats.tree import Turn, TurnId, TurnState
+from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
 from engine.contracts import GenerationResult, Part, Problem, Role, TokenLogprobs, TokenPiece
 
 
@@ -54,6 +54,20 @@ def turn_of(row: Sequence[Any], chunks: Sequence[Chunk]) -> Turn:
         known = Turn(id=id_, parent=known_parent, role=Role(known_role), text=text, thinking=thinking)
         return msgspec.structs.replace(known, state=TurnState.DAMAGED)
     return ending if are_whole(chunks) else msgspec.structs.replace(ending, state=TurnState.DAMAGED)
+
+
+def chat_of(chat: ChatId, row: Sequence[Any], turns: tuple[Turn, ...]) -> Chat:
+    """`row` is (title, model, draft, head). What of it is damaged is left out; the last turn is the head then."""
+    title, model, draft, head = row
+    last = turns[-1].id if turns else None
+    return Chat(
+        id=chat,
+        title=title if isinstance(title, str) else "",
+        model=model if isinstance(model, str) else None,
+        draft=draft if isinstance(draft, str) else "",
+        head=TurnId(head) if isinstance(head, int) else last if head is not None else None,
+        turns=turns,
+    )
 
 
 def are_whole(chunks: Sequence[Chunk]) -> bool:

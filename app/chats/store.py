@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from app.chats.connection import OpenFile, open_file
-from app.chats.rows import Chunk, checksum_of, chunk_of, tokens_of, turn_of
+from app.chats.rows import Chunk, chat_of, checksum_of, chunk_of, tokens_of, turn_of
 from app.chats.store_problems import problem_of
 from app.chats.token_records import TokenRecords, encode_tokens
 from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
@@ -61,20 +61,19 @@ class ChatStore:
     def list_chats(self) -> tuple[ChatSummary, ...]:
         """All chats, the last changed first."""
         rows = self._rows("SELECT id, title, changed_ms FROM chats ORDER BY changed_ms DESC, id DESC")
-        return tuple(ChatSummary(*row) for row in rows)
+        return tuple(ChatSummary(id_, str(title), changed_ms) for id_, title, changed_ms in rows)
 
     def open_tabs(self) -> tuple[ChatSummary, ...]:
         """The chats that were open as tabs, from left to right."""
         rows = self._rows("SELECT id, title, changed_ms FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
-        return tuple(ChatSummary(*row) for row in rows)
+        return tuple(ChatSummary(id_, str(title), changed_ms) for id_, title, changed_ms in rows)
 
     def read_chat(self, chat: ChatId) -> Chat:
         """The chat with all its turns' texts; what is damaged is in it, marked as damaged."""
         found = self._rows("SELECT title, model, draft, head FROM chats WHERE id = ?", chat)
         if not found:
             raise ProblemError(Problem(code="chat_missing", sentence="This conversation is not in the file any more."))
-        title, model, draft, head = found[0]
-        return Chat(id=chat, title=title, model=model, draft=draft, head=head, turns=self._read_turns(chat))
+        return chat_of(chat, found[0], self._read_turns(chat))
 
     def read_tokens(self, turn: TurnId) -> TokenRecords:
         """The tokens of an answer with what was measured of them."""

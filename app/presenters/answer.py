@@ -115,6 +115,7 @@ class Answer:
 
     def _settle(self, ending: Ending, summary: str) -> Ending:
         self._saver.end(ending)
-        self._view.end_message(self._key, note_of(ending.state, ending.result))
+        is_empty = not any(piece.text for piece in self.pieces)
+        self._view.end_message(self._key, note_of(ending.state, ending.result, is_empty=is_empty))
         self._show_phase(Idle(summary))
         return ending

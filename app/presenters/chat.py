@@ -54,7 +54,12 @@ class ChatPresenter:
         return self._conversation.chat_id
 
     def show(self) -> None:
-        """Put the conversation on the screen, once: a tab that nobody has looked at costs nothing."""
+        """The tab is in front. A conversation that nobody has looked at costs nothing before."""
+        self._draw()
+        self._view.focus_composer()
+
+    def _draw(self) -> None:
+        """Put the conversation on the screen, unless it is there."""
         if not self._is_drawn:
             with self._reporting():
                 show_branch(self._view, self._conversation.branch, self._services.store)
@@ -77,7 +82,7 @@ class ChatPresenter:
             self._give_back(text)
             self._board.show_hint(self._refusal(text, model))
             return
-        self.show()
+        self._draw()
         try:
             exchange = self._conversation.ask(text, model.id)
         except ProblemError as error:

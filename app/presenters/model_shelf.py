@@ -67,6 +67,11 @@ class ModelShelf:
             self._is_listing = True
             self._tasks.start(self.refresh(), "list models")
 
+    def bring_back(self) -> None:
+        """The engine ended by itself: start another, unless it ended because it cannot start."""
+        if self.problem is None:
+            self.refresh_soon()
+
     async def refresh(self) -> None:
         """Ask the engine again, and return when the answer is on the shelf."""
         self._change(Working("starting the engine"))
@@ -111,17 +116,17 @@ class ModelShelf:
 
     async def load_ahead(self, model: ModelDescription) -> None:
         """Make `model` resident. What goes wrong is said when it is asked for an answer."""
-        self._change(Loading(model.name))
+        self._change(Loading(model.name), self.problem, self.remedy)
         session = self._engine.load(LoadRequest(model.id))
         await self._follow(session, lambda progress: phase_of(progress, model.name))
-        self._change(Idle())
+        self._change(Idle(), self.problem, self.remedy)
 
     async def _follow(self, session: Session[Any], shown: Callable[[Progress], Phase]) -> Problem | None:
         """Show the session's progress; the problem it ended with, or None."""
         async with session:
             async for event in session:
                 if isinstance(event, Progress):
-                    self._change(shown(event))
+                    self._change(shown(event), self.problem, self.remedy)
             outcome = await session.outcome()
         match outcome:
             case Completed() | Cancelled():

@@ -24,11 +24,13 @@ def show_branch(view: ChatView, branch: Iterable[Turn], store: ChatStore) -> Non
             view.append_pieces(key_of(turn.id), records.pieces, records.logprobs)
         else:
             view.begin_message(key_of(turn.id), turn.role, turn.text)
-        view.end_message(key_of(turn.id), note_of(turn.state, turn.result))
+        view.end_message(key_of(turn.id), note_of(turn.state, turn.result, is_empty=not (turn.text or turn.thinking)))
 
 
-def note_of(state: TurnState, result: GenerationResult | None = None) -> str:
+def note_of(state: TurnState, result: GenerationResult | None, *, is_empty: bool) -> str:
     """How a message ended, when that is not obvious."""
+    if state is TurnState.COMPLETE and is_empty:
+        return "the model said nothing"
     if result is not None and result.finish_reason in _LIMITS:
         return _LIMITS[result.finish_reason]
     return _NOTES.get(state, "")

@@ -43,7 +43,10 @@ class WindowPresenter:
         """Open the tabs of the last time, find the models, and make the first one ready."""
         self._view.show_heatmap(self._services.settings[HEATMAP])
         self._restore_tabs()
-        await self._make_ready()
+        await self._services.shelf.refresh()
+        model = self._services.shelf.choose(None)
+        if model is not None and self._services.settings[PRELOAD_MODEL]:
+            await self._services.shelf.load_ahead(model)
 
     def new_tab(self) -> ChatPresenter:
         """Open an empty conversation, in front."""
@@ -84,7 +87,7 @@ class WindowPresenter:
         _log.info("the engine ended: %s", problem.code)
         for chat in self._tabs.values():
             chat.engine_ended(problem)
-        self._services.tasks.start(self._make_ready(), "bring the engine back")
+        self._services.shelf.bring_back()
 
     async def quit(self) -> None:
         """Save, end every session and let the window go, whatever the engine does. Idempotent."""
@@ -98,12 +101,6 @@ class WindowPresenter:
         finally:
             self._view.close_for_good()
             self.closed.set()
-
-    async def _make_ready(self) -> None:
-        await self._services.shelf.refresh()
-        model = self._services.shelf.choose(None)
-        if model is not None and self._services.settings[PRELOAD_MODEL]:
-            await self._services.shelf.load_ahead(model)
 
     def _restore_tabs(self) -> None:
         try:

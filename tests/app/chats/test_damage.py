@@ -76,6 +76,19 @@ def test_a_damaged_turn_is_shown_as_damaged_with_all_that_can_be_read_and_harms_
     assert [turn.state for turn in other] == [TurnState.COMPLETE] * 2
 
 
+def test_a_chat_with_damaged_fields_is_read_without_them(path: Path) -> None:
+    first, _ = two_chats(path)
+    change(path, "UPDATE chats SET title = x'00', model = x'07', draft = x'ff', head = 'here' WHERE id = 1")
+
+    store = open_store(path)
+    chat = store.read_chat(first)
+    titles = [tab.title for tab in store.open_tabs()]
+    store.close()
+
+    assert (chat.title, chat.model, chat.draft, chat.head) == ("", None, "", 2)
+    assert len(titles) == 2
+
+
 @pytest.mark.parametrize("record", ["x'00'", "zeroblob(64)", "substr(record, 1, length(record) / 2)", "'text'"])
 def test_a_damaged_token_record_leaves_the_text_without_measurements(path: Path, record: str) -> None:
     two_chats(path)

@@ -43,7 +43,7 @@ loop.run(QApplication([]), main())
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_the_question_is_there_and_all_of_the_answer_but_the_last_second(tmp_path: Path, seed: int) -> None:
     root = tmp_path / "home"
-    lines, killed_at = _stream_and_kill(root, after_lines=random.Random(seed).randint(2, 700))
+    lines, killed_at = _stream_and_kill(root, after_lines=random.Random(seed).randint(100, 800))
 
     store = ChatStore.open(root / "candor.sqlite3", lambda: 0)
     chats = [store.read_chat(tab.id) for tab in store.open_tabs()]

@@ -316,3 +316,16 @@ async def test_a_store_that_cannot_be_written_keeps_the_message_in_the_composer(
     assert view.draft == "hello"
     assert view.problem is not None
     assert view.problem.code == "store_locked"
+
+
+async def test_an_answer_without_a_word_says_so(
+    chat: ChatPresenter, engine: ScriptedEngine, view: FakeChatView, services: Services
+) -> None:
+    turn = chat.send_soon("hello")
+    await engine.session.ends()
+    await turn
+    assert view.last.note == "the model said nothing"
+
+    reopened = FakeChatView()
+    ChatPresenter(reopened, services, Conversation(services.store, chat.chat_id), lambda: None).show()
+    assert reopened.last.note == "the model said nothing"

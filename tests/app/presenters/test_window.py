@@ -4,6 +4,7 @@ import asyncio
 
 from app.chats.store import ChatStore
 from app.presenters.chat import ChatPresenter
+from app.presenters.remedies import Remedy
 from app.presenters.services import Services
 from app.presenters.window import WindowPresenter
 from app.settings.declarations import HEATMAP
@@ -156,13 +157,27 @@ async def test_a_tab_that_is_not_looked_at_reads_nothing_until_it_is(
     assert behind.texts == ["one", "yes"]
 
 
-async def test_an_engine_that_ends_by_itself_is_said_in_every_tab_and_made_ready_again(
-    window: WindowPresenter, window_view: FakeWindowView, engine: ScriptedEngine, services: Services
+async def test_an_engine_that_ends_by_itself_is_said_in_every_tab_and_started_again(
+    window: WindowPresenter, window_view: FakeWindowView, engine: ScriptedEngine
 ) -> None:
     window.new_tab()
 
+    listed = len(engine.folders)
     window.engine_ended(CRASHED)
-    await engine.loading.started()
-    await engine.loads[-1].outcome()
+    await asyncio.sleep(0)  # The task's first step asks the engine.
 
     assert [view.problem for view in window_view.tabs.values()] == [CRASHED] * 2
+    assert len(engine.folders) == listed + 1
+
+
+async def test_an_engine_that_ends_while_it_starts_is_not_started_over_and_over(
+    window: WindowPresenter, engine: ScriptedEngine, services: Services
+) -> None:
+    engine.problem = Problem(code="engine_cannot_start", sentence="The engine cannot start.")
+    listed = len(engine.folders)
+    for _ in range(3):
+        window.engine_ended(CRASHED)
+        await asyncio.sleep(0)
+
+    assert len(engine.folders) == listed + 1
+    assert services.shelf.remedy is Remedy.TRY_AGAIN
