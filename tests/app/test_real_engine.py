@@ -1,5 +1,6 @@
 """The real window with the real engine process."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine
@@ -16,6 +17,7 @@ from app.chats.tree import TurnState
 from app.desktop.folders import Folders
 from app.settings.declarations import TEMPERATURE
 from engine.host.client import EngineClient
+from engine.host.engine_handle import EngineHandle
 from engine.host.launch import launch_engine
 from tests.app.window_of_its_own import OpenWindow, open_window, until
 
@@ -130,3 +132,23 @@ def test_a_message_of_a_megabyte_gets_one_sentence_from_the_real_engine_and_come
         await until(lambda: opened.shown_text, 60)
 
     play(EngineClient(), scene)
+
+
+def test_an_engine_that_cannot_be_launched_is_launched_once_for_each_try(play: Play) -> None:
+    launches: list[None] = []
+
+    def launch() -> EngineHandle:
+        launches.append(None)
+        raise OSError("No such file or directory")
+
+    async def scene(opened: OpenWindow[EngineClient]) -> None:
+        await until(opened.pane.banner.isVisible)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert len(launches) == 1
+
+        opened.pane.banner.button.click()
+        await until(lambda: len(launches) == 2)
+        await until(opened.pane.banner.isVisible)
+
+    play(EngineClient(launch), scene)
