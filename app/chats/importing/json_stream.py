@@ -56,8 +56,7 @@ class JsonStream:
                 if self._is_at_end:
                     raise DamagedJsonError("no JSON") from error
             else:
-                # A number that the text ends with may go on.
-                if end < len(self._text) or self._is_at_end:
+                if self._is_at_end or not self._may_go_on(value, end):
                     has_surrogates = _SURROGATE_ESCAPE.search(self._text, self._at, end) is not None
                     self._at = end
                     return storable(value) if has_surrogates else value
@@ -88,6 +87,10 @@ class JsonStream:
             if self._took("}"):
                 return
             self._take(",")
+
+    def _may_go_on(self, value: object, end: int) -> bool:
+        """Of "1.5e9" there may be only "1.5e" yet, which reads as 1.5."""
+        return isinstance(value, int | float) and self._text[end : end + 1] in _IN_NUMBERS
 
     def _take(self, mark: str) -> None:
         if not self._took(mark):
@@ -122,6 +125,7 @@ def storable(value: object) -> object:
             return value
 
 
+_IN_NUMBERS: Final = ("", *".eE+-0123456789")
 _DECODER: Final = json.JSONDecoder()
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")

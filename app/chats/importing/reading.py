@@ -88,8 +88,12 @@ def _numbered(conversations: Iterator[Found | None]) -> Iterator[ImportedChat | 
 def _conversations(stream: JsonStream) -> Iterator[Found | None]:
     match stream.peek():
         case "[":
+            is_empty = True
             for _ in stream.elements():
+                is_empty = False
                 yield _foreign(stream.value())
+            if is_empty:
+                raise ProblemError(not_recognised())
         case "{":
             yield from _own_or_foreign(stream)
         case _:
