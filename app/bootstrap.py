@@ -99,6 +99,7 @@ def _connect_tab(tasks: TaskOwner, view: ChatView, chat: ChatPresenter) -> None:
     assert isinstance(view, ChatPane)
     view.model_chosen.connect(chat.choose_model)
     view.draft_changed.connect(chat.change_draft)
+    view.blank_submitted.connect(chat.explain_blank)
     connect(view.send_requested, chat.send, tasks)
     connect(view.stop_requested, chat.stop, tasks)
     connect(view.folder_chosen, chat.open_folder, tasks)

@@ -92,6 +92,11 @@ class ChatPresenter:
             self._show_exchange(exchange)
             await self._have_answered(exchange, model)
 
+    def explain_blank(self) -> None:
+        """The user pressed Enter on nothing."""
+        if self._answer is None:
+            self._board.show_hint(BLANK_HINT)
+
     async def stop(self) -> None:
         """End the answer under way and return when the engine has; what is written stays."""
         if self._answer is not None:

@@ -9,9 +9,9 @@ from engine.contracts import ModelDescription, Problem, Role, TokenLogprobs, Tok
 class ChatView(Protocol):
     """One tab's screen. It shows what it is told; `message` is a key that the presenter chose.
 
-    The view emits, as Qt signals that the bootstrap connects: `send_requested(str)`, `stop_requested()`,
-    `model_chosen(str)`, `folder_chosen(str)`, `remedy_requested()`, `draft_changed(str)`. Sending empties the composer;
-    what cannot be sent comes back with `show_draft`.
+    The view emits, as Qt signals that the bootstrap connects: `send_requested(str)`, `blank_submitted()`,
+    `stop_requested()`, `model_chosen(str)`, `folder_chosen(str)`, `remedy_requested()`, `draft_changed(str)`. Sending
+    empties the composer; what cannot be sent comes back with `show_draft`.
     """
 
     def begin_message(self, message: str, role: Role, text: str = "") -> None:

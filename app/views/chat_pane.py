@@ -20,6 +20,7 @@ class ChatPane(QWidget):
     """A model, a conversation, and a place to write. Shows what it is told; emits what the user asks for."""
 
     send_requested = Signal(str)
+    blank_submitted = Signal()
     stop_requested = Signal()
     model_chosen = Signal(str)
     folder_chosen = Signal(str)
@@ -110,6 +111,7 @@ class ChatPane(QWidget):
 
     def _connect(self) -> None:
         self.composer.send_requested.connect(self.send_requested)
+        self.composer.blank_submitted.connect(self.blank_submitted)
         self.composer.stop_requested.connect(self.stop_requested)
         self.composer.draft_changed.connect(self.draft_changed)
         self.picker.model_chosen.connect(self.model_chosen)

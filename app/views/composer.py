@@ -21,6 +21,8 @@ class Composer(QFrame):
     """
 
     send_requested = Signal(str)
+    blank_submitted = Signal()
+    """Enter with nothing to send: somebody may say so."""
     stop_requested = Signal()
     draft_changed = Signal(str)
 
@@ -98,6 +100,8 @@ class Composer(QFrame):
         self._draft_delay.timeout.connect(self._tell_draft)
 
     def _submit(self) -> None:
+        if not self._has_text():
+            self.blank_submitted.emit()
         if not self._may_send():
             return
         text = self.text()

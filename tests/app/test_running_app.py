@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.bridge import loop
 from app.chats.store import ChatStore
 from app.chats.tree import TurnState
 from app.desktop.folders import Folders
+from app.presenters.chat import BLANK_HINT
 from engine.contracts import Problem
 from tests.app.window_of_its_own import OpenWindow, scripted_window, sends, until
 from tests.fakes.scripted_engine import ScriptedEngine
@@ -193,3 +196,14 @@ def _wait_for(path: Path) -> None:
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("blank", ["", " \n "])
+def test_enter_on_a_blank_composer_says_why_nothing_happens(play: Callable[[Scene], None], blank: str) -> None:
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        opened.pane.composer.edit.setPlainText(blank)
+        QTest.keyClick(opened.pane.composer.edit, Qt.Key.Key_Return)
+        assert opened.pane.status.text() == BLANK_HINT
+        assert opened.engine.sessions == []
+
+    play(scene)
