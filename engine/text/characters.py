@@ -32,7 +32,7 @@ class CharacterStream:
         buffer = self._open + portion
         carried = len(self._open)
         try:
-            text, used = codecs.utf_8_decode(buffer, "strict", False)
+            text, used = _decode_complete(buffer)
         except UnicodeDecodeError as error:
             return self._push_damaged(buffer, carried, error)
         self._open = buffer[used:]
@@ -56,10 +56,19 @@ class CharacterStream:
         parts = []
         while True:
             try:
-                text, used = codecs.utf_8_decode(rest, "strict", False)
+                text, used = _decode_complete(rest)
             except UnicodeDecodeError as error:
                 parts += [rest[: error.start].decode(), REPLACEMENT]
                 rest = rest[error.end :]
             else:
                 self._open = rest[used:]
                 return "".join([*parts, text])
+
+
+def _decode_complete(buffer: bytes) -> tuple[str, int]:
+    """The complete characters at the beginning of `buffer`, with their length in bytes; raises for broken ones."""
+    text, used = codecs.utf_8_decode(buffer, "strict", False)
+    # The codec waits for the end of an encoded surrogate, which only some of its error handlers would accept.
+    if buffer[used : used + 1] == b"\xed" and buffer[used + 1 : used + 2] >= b"\xa0":
+        raise UnicodeDecodeError("utf-8", buffer, used, used + 1, "surrogates are no characters")
+    return text, used

@@ -3,7 +3,7 @@
 Two measures, neither of which looks for dangerous text:
 
 1. In our copy of the tokenizer every control token has a random name that no one outside can know. Whatever text is
-   encoded, `<|im_end|>` in it is eleven ordinary characters.
+   encoded, `<|im_end|>` in it is ten ordinary characters.
 2. While the chat template renders, the characters that control tokens begin or end with are replaced, inside the
    users' texts, by lone surrogates, one for one. Valid text cannot contain those, so every marker spelled in the
    rendering was written by the template. These, and only these, get the random names; then the characters come back.
