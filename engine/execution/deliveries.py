@@ -50,7 +50,7 @@ class Delivery(Protocol):
         """Give back what `reserve` took, after the run was closed."""
 
     def output(self) -> memoryview | None:
-        """A view of the tokens taken, once there was a reservation."""
+        """A view of the tokens taken, once a reservation was released."""
 
 
 class _Counting:
@@ -115,6 +115,7 @@ class CollectDelivery(_Counting):
         self._reserve = reserve
         self._reservation: Reservation | None = None
         self._buffer: memoryview | None = None
+        self._output: memoryview | None = None
 
     def reserve(self, tokens: int) -> None:
         self._reservation = self._reserve(tokens)
@@ -133,12 +134,15 @@ class CollectDelivery(_Counting):
         return None
 
     def release(self) -> None:
-        reservation, self._reservation = self._reservation, None
-        if reservation is not None:
-            reservation.release()
+        if self._reservation is None:
+            return
+        if self._buffer is not None:
+            # Made while the memory is still lent: the lender may release its own view of it.
+            self._output = self._buffer[: self.committed_tokens]
+        self._reservation.release()
 
     def output(self) -> memoryview | None:
-        return None if self._buffer is None else self._buffer[: self.committed_tokens]
+        return self._output
 
 
 class CallbackDelivery(_Counting):

@@ -45,7 +45,7 @@ class Lifecycle(Generic[R]):
         self._enter(SessionState.PREPARING)
         try:
             return prepare(self._cancellation)
-        except Exception as error:  # noqa: BLE001 - the border to the method: every failure becomes an outcome
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the border to the method
             return _failing(error)
 
     async def live(self, preparation: Awaitable[Plan[R]]) -> Ending[R]:
@@ -59,7 +59,7 @@ class Lifecycle(Generic[R]):
         try:
             run = await self._create_run(preparation)
             return Returned(await self._execute_run(run))
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - the border to the method, as above
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - every failure becomes an outcome
             return Raised(error)
         finally:
             self._note_interruption()
@@ -110,5 +110,5 @@ class Lifecycle(Generic[R]):
             self._interrupted()
 
 
-async def _failing(error: Exception) -> NoReturn:
+async def _failing(error: BaseException) -> NoReturn:
     raise error

@@ -33,9 +33,8 @@ def dispose_all(message: str, *steps: Step) -> None:
 
 def report(message: str, errors: Iterable[BaseException]) -> None:
     """Hand errors that nobody awaits to the running loop's exception handler, so that none is lost."""
-    loop = asyncio.get_running_loop()
     for error in errors:
-        loop.call_exception_handler({"message": message, "exception": error})
+        asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
 
 def raise_after_cleanup(error: Exception, *steps: Step) -> NoReturn:

@@ -38,6 +38,27 @@ async def test_l17_active_rows_go_on_while_admissions_do_not_take() -> None:
     assert group.calls[:first].count("can_burst") == 3
 
 
+async def test_l17_every_yield_lets_a_burst_begin_anew() -> None:
+    group = FakeGroup(1, 1, max_active=1)
+    group.takes = False
+
+    def prepare_at_second() -> None:
+        group.preparing = group.preparation_published_output = group.calls.count("admit_next") == 2
+
+    def prepared() -> None:
+        group.preparing = False
+
+    def close_at_second() -> None:
+        if group.calls.count("can_burst") == 2:
+            group.close()
+
+    group.on = {"admit_next": prepare_at_second, "advance_preparation": prepared, "can_burst": close_at_second}
+
+    await drive(group, ManualClock())
+
+    assert group.calls.count("prune_cancelled") == 3
+
+
 async def test_l17_the_loop_is_given_way_to_while_admissions_do_not_take() -> None:
     group = FakeGroup(1)
     group.takes = False
@@ -58,6 +79,16 @@ async def test_l18_tasks_of_a_group_that_cannot_run_them_do_not_keep_it_awake() 
     assert group.held == 0
     group.close()
     await driving
+
+
+async def test_l20_a_close_without_a_wait_lets_the_turn_come_to_its_end() -> None:
+    group = FakeGroup(1)
+    group.rows = [5]
+    group.on["admit_next"] = group.close
+
+    await drive(group, ManualClock())
+
+    assert group.calls.count("advance") == 1
 
 
 async def test_l21_after_the_driver_has_ended_the_group_refuses_work() -> None:

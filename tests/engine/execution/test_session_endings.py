@@ -228,9 +228,10 @@ async def test_an_error_without_words_goes_by_its_name() -> None:
     assert outcome == Failed(Failure(EXECUTION_FAILED, "KeyError"), 0)
 
 
-async def test_a_prepare_that_raises_directly_fails_the_session() -> None:
+@pytest.mark.parametrize("error", [ValueError("no model"), asyncio.CancelledError("no model")])
+async def test_a_prepare_that_raises_directly_fails_the_session(error: BaseException) -> None:
     def prepare(_cancellation: object) -> Any:
-        raise ValueError("no model")
+        raise error
 
     session = GenerationSession(prepare, clock=ManualClock(), mode=Callback(lambda _: None))
 

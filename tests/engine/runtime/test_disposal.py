@@ -66,3 +66,7 @@ async def test_errors_that_nobody_awaits_reach_the_loops_exception_handler() -> 
     report("ending", errors)
 
     assert contexts == [{"message": "ending", "exception": error} for error in errors]
+
+
+def test_no_loop_is_needed_where_there_is_nothing_to_report() -> None:
+    report("ending", [])
