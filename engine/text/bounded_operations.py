@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, Final
 
+from jinja2 import Environment, pass_environment
 from jinja2.exceptions import SecurityError
-from jinja2.filters import FILTERS
+from jinja2.filters import FILTERS, make_attrgetter
 from jinja2.runtime import LoopContext
 from jinja2.tests import TESTS
 
@@ -155,13 +156,15 @@ def _weighed(operation: Operation) -> Operation:
     return filtered
 
 
-def _join(values: Iterable[object], separator: str = "", attribute: str | None = None) -> str:
+@pass_environment
+def _join(
+    environment: Environment, values: Iterable[object], separator: str = "", attribute: str | int | None = None
+) -> str:
     meter = current_meter()
-    if attribute is not None:
-        raise SecurityError("join by attribute is not available to chat templates")
-    items = list(meter.items(values))
-    meter.allow(len(separator) * len(items))
-    return separator.join(joined([item]) for item in items)
+    read = make_attrgetter(environment, attribute) if attribute is not None else None
+    items = [joined([read(item) if read else item]) for item in meter.items(values)]
+    meter.allow(len(separator) * len(items) + sum(map(len, items)))
+    return separator.join(items)
 
 
 def _replace(value: object, old: str, new: str, count: int = -1) -> str:

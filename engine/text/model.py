@@ -7,14 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from engine.contracts import Message, Problem, ProblemError, Role
+from engine.contracts import Message, Problem, ProblemError
+from engine.text.chat import ChatRenderer
 from engine.text.ends import read_end_ids
 from engine.text.files import damaged
 from engine.text.folder import TextFiles
-from engine.text.protection import END_OF_CONTENT
-from engine.text.repairs import with_remedy
 from engine.text.tags import TagSyntax, opens_thinking
-from engine.text.template import ChatTemplate
 from engine.text.tokens import TokenCodec
 
 MAX_PROMPT_CHARACTERS: Final = 4_000_000
@@ -35,14 +33,18 @@ class TextModel:
     def __init__(self, files: TextFiles, *, now: Callable[[], datetime] = datetime.now) -> None:
         """`now` is what templates call today. Raises whatever a malformed tokenizer leads to; `load` translates it."""
         self._codec = TokenCodec(files.tokenizer)
-        self._named_tokens = files.named_tokens
         ends = [name for kind, name in files.named_tokens.items() if kind == "eos_token"]
         self.end_ids = read_end_ids(files.settings, ends, self._codec.added, files.template or "")
         self._bos_id = self._codec.added.get(files.named_tokens.get("bos_token", "")) if files.adds_bos else None
-        self._template: ChatTemplate | None = None
-        self._template_problem: Problem | None = None
+        self._chat: ChatRenderer | None = None
         if files.template is not None:
-            self._compile(files.template, files.template_name, now)
+            self._chat = ChatRenderer(
+                files.template,
+                files.template_name,
+                named_tokens=files.named_tokens,
+                stand_ins=self._codec.stand_ins,
+                now=now,
+            )
 
     @classmethod
     def load(cls, folder: Path, *, now: Callable[[], datetime] = datetime.now) -> Self:
@@ -64,7 +66,7 @@ class TextModel:
 
     @property
     def has_template(self) -> bool:
-        return self._template is not None or self._template_problem is not None
+        return self._chat is not None
 
     @property
     def leading_spaces(self) -> int:
@@ -105,10 +107,10 @@ class TextModel:
         Raises `ProblemError`: `prompt_empty`, `prompt_too_long`, or what the template could not do.
         """
         _check_length(messages)
-        if raw or not self.has_template:
+        if raw or self._chat is None:
             prompt = EncodedPrompt(self._encode_raw("".join(message.content for message in messages)))
         else:
-            rendered = self._render_or_explain(messages, thinking=thinking, continue_last=continue_last)
+            rendered = self._chat.render(messages, thinking=thinking, continue_last=continue_last)
             prompt = EncodedPrompt(tuple(self._codec.encode_rendering(rendered)), opens_thinking(rendered))
         if not prompt.token_ids:
             raise ProblemError(Problem(code="prompt_empty", sentence="There is no text to begin with."))
@@ -132,12 +134,6 @@ class TextModel:
             self.encode_chat, messages, thinking=thinking, continue_last=continue_last, raw=raw
         )
 
-    def _compile(self, source: str, name: str, now: Callable[[], datetime]) -> None:
-        try:
-            self._template = ChatTemplate(source, name, now=now)
-        except ProblemError as error:
-            self._template_problem = error.problem
-
     def _encode_raw(self, text: str) -> tuple[int, ...]:
         """Plain text with what the tokenizer puts before a document, without what it puts behind."""
         ids = self._codec.encode_text(text)
@@ -147,37 +143,6 @@ class TextModel:
             ids.insert(0, self._bos_id)
         return tuple(ids)
 
-    def _render_or_explain(self, messages: Sequence[Message], *, thinking: bool | None, continue_last: bool) -> str:
-        def works(repaired: Sequence[Message]) -> bool:
-            try:
-                self._render(repaired, thinking=thinking, continue_last=continue_last)
-            except ProblemError:
-                return False
-            return True
-
-        try:
-            return self._render(messages, thinking=thinking, continue_last=continue_last)
-        except ProblemError as error:
-            raise ProblemError(with_remedy(error.problem, messages, works)) from error
-
-    def _render(self, messages: Sequence[Message], *, thinking: bool | None, continue_last: bool) -> str:
-        if self._template is None:
-            raise ProblemError(self._template_problem or _NO_TEMPLATE)
-        turns = [
-            {"role": message.role.value, "content": self._codec.stand_ins.protect(message.content)}
-            for message in messages
-        ]
-        if continue_last:
-            _check_continues(messages)
-            turns[-1]["content"] += END_OF_CONTENT
-        switches = {} if thinking is None else {"enable_thinking": thinking, "thinking": thinking}
-        variables = {"tools": None, "documents": None, "add_generation_prompt": not continue_last, **switches}
-        rendered = self._template.render(turns, {**self._named_tokens, **variables})
-        return _cut_at_end(rendered, self._template.name) if continue_last else rendered
-
-
-_NO_TEMPLATE: Final = Problem(code="template_missing", sentence="This model has no chat template.")
-
 
 def _check_length(messages: Sequence[Message]) -> None:
     length = sum(len(message.content) for message in messages)
@@ -186,17 +151,3 @@ def _check_length(messages: Sequence[Message]) -> None:
             f"The conversation has {length:,} characters, more than the {MAX_PROMPT_CHARACTERS:,} that are possible."
         )
         raise ProblemError(Problem(code="prompt_too_long", sentence=sentence, remedy="Shorten the longest message."))
-
-
-def _check_continues(messages: Sequence[Message]) -> None:
-    if not messages or messages[-1].role is not Role.ASSISTANT:
-        raise ProblemError(Problem(code="nothing_to_continue", sentence="The last message is not the model's own."))
-
-
-def _cut_at_end(rendered: str, name: str) -> str:
-    """The rendering up to the end of the last message's text."""
-    before, mark, _ = rendered.rpartition(END_OF_CONTENT)
-    if not mark:
-        sentence = f"The chat template ({name}) does not show the last message as it is, so it cannot be continued."
-        raise ProblemError(Problem(code="template_cannot_continue", sentence=sentence))
-    return before.replace(END_OF_CONTENT, "")

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from engine.contracts import Message, Problem, Role
+from engine.contracts import Message, Problem, ProblemError, Role
 
 _BETWEEN: Final = "\n\n"
+_MAY_DEPEND_ON_MESSAGES: Final = frozenset({"template_refused", "template_failed"})
 
 
 class Repair(NamedTuple):
@@ -55,11 +56,22 @@ _REPAIRS: Final = (
 )
 
 
-def with_remedy(problem: Problem, messages: Sequence[Message], works: Callable[[Sequence[Message]], bool]) -> Problem:
-    """The problem with the first change that `works`, or with raw mode, which needs no template."""
-    for repair in _REPAIRS:
-        repaired = repair.apply(messages)
-        if repaired != tuple(messages) and works(repaired):
-            return Problem(code=repair.code, sentence=problem.sentence, remedy=repair.remedy)
+def with_remedy(
+    problem: Problem, messages: Sequence[Message], render: Callable[[Sequence[Message]], object]
+) -> Problem:
+    """The problem with the first change that lets `render` succeed, or with raw mode, which needs no template."""
+    if problem.code in _MAY_DEPEND_ON_MESSAGES:
+        for repair in _REPAIRS:
+            repaired = repair.apply(messages)
+            if repaired != tuple(messages) and _succeeds(render, repaired):
+                return Problem(code=repair.code, sentence=problem.sentence, remedy=repair.remedy)
     remedy = "Raw mode works: it sends the plain text without the template."
     return Problem(code=problem.code, sentence=problem.sentence, remedy=remedy)
+
+
+def _succeeds(render: Callable[[Sequence[Message]], object], messages: Sequence[Message]) -> bool:
+    try:
+        render(messages)
+    except ProblemError:
+        return False
+    return True

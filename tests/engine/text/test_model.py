@@ -82,6 +82,29 @@ def test_damaged_settings_are_a_problem_that_names_the_file(model_folder: Path, 
         TextModel.load(model_folder)
 
 
+def test_a_tokenizer_in_an_older_form_only_is_named(model_folder: Path) -> None:
+    model_folder.mkdir()
+    (model_folder / "tokenizer.model").touch()
+
+    with pytest.raises(ProblemError, match=r"only as tokenizer\.model"):
+        TextModel.load(model_folder)
+
+
+def test_a_template_that_is_not_text_is_a_problem(model_folder: Path) -> None:
+    write_folder(model_folder, byte_level())
+    (model_folder / "chat_template.jinja").write_bytes(b"\xff\xfe")
+
+    with pytest.raises(ProblemError, match=r"chat_template\.jinja of this model is not UTF-8"):
+        TextModel.load(model_folder)
+
+
+def test_a_folder_in_place_of_a_file_is_a_problem(model_folder: Path) -> None:
+    (model_folder / "tokenizer.json").mkdir(parents=True)
+
+    with pytest.raises(ProblemError, match="cannot be read"):
+        TextModel.load(model_folder)
+
+
 def test_a_file_without_end_is_not_read_to_its_end(model_folder: Path) -> None:
     write_folder(model_folder, byte_level())
     with (model_folder / "chat_template.jinja").open("wb") as file:

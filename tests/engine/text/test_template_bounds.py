@@ -154,6 +154,7 @@ def test_the_messages_cannot_be_changed_by_a_template() -> None:
         "{% for k, v in {'a': 1}.items() %}{{ k }}{{ v }}{% endfor %}{% for k in {'b': 1} %}{{ k }}{% endfor %}": "a1b",
         "{% for m in messages %}{% if loop.index == 2 %}{% break %}{% endif %}{{ m.role }}{% endfor %}": "user",
         "{{ messages | map(attribute='role') | join('+') }}": "user+assistant",
+        "{{ messages | join('+', attribute='role') }}{{ '-'.join(['a', 'b']) }}": "user+assistanta-b",
         "{{ messages | selectattr('role', 'equalto', 'user') | list | length }}": "1",
         "{{ '%s-%02d' % ('a', 7) }}{{ '{}'.format(3) }}{{ 2 ** 10 }}{{ 'ab' * 2 }}{{ [1] + [2] }}": (
             "a-0731024abab[1, 2]"
