@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from app.presenters.model_shelf import ModelShelf
 from app.presenters.nobody import Nobody
-from app.presenters.phases import Idle, Phase, status_text
+from app.presenters.phases import Idle, Phase, Waiting, status_text
 from app.presenters.views import ChatView
 from engine.contracts import ModelDescription, Problem
 
@@ -78,7 +78,9 @@ class Board:
             self._view.show_models(models, selected)
 
     def _show_status(self) -> None:
-        own = self._busy or isinstance(self._shelf.phase, Idle)
+        """What the shelf does tells more than that the tab is waiting for it."""
+        is_telling = self._busy and not isinstance(self._phase, Waiting)
+        own = is_telling or isinstance(self._shelf.phase, Idle)
         self._view.show_status(status_text(self._phase if own else self._shelf.phase))
 
     def _show_banner(self) -> None:

@@ -133,3 +133,24 @@ async def test_each_chat_keeps_its_own_model(
 
     assert [session.request.model for session in engine.sessions] == [STARTER.id, OTHER.id]
     await window.quit()
+
+
+async def test_a_tab_that_waits_for_its_model_tells_how_far_the_loading_is(
+    view: FakeChatView, services: Services
+) -> None:
+    engine = ScriptedEngine(loads_at_once=False)
+    services = services._replace(engine=engine, shelf=ModelShelf(engine, services.settings, services.tasks))
+    chat = ChatPresenter(view, services, Conversation(services.store), lambda: None)
+    await services.shelf.refresh()
+    loading = services.tasks.start(services.shelf.load_ahead(STARTER), "load")
+    await engine.loading.started()
+    turn = chat.send_soon("hello")
+    await engine.session.started()
+
+    await engine.loading.progresses(43, 100, "load")
+    assert view.status == "Loading Starter… 43 %"
+    await engine.loading.ends()
+    await loading
+    assert view.status == "Waiting for the engine…"
+    await chat.stop()
+    await turn
