@@ -87,7 +87,9 @@ def test_a_hidden_tab_lays_nothing_out_and_has_every_token_when_it_is_shown(wind
             pane.append_pieces("answer", [piece], None)
         pane.end_message("answer")
     qtbot.waitUntil(lambda: text_of(front.transcript) == PARAGRAPHS)
+    back.transcript.refresh()
     assert back.transcript.page.typesetter.layouts_made == 0
+    assert text_of(back.transcript) == ""
 
     window.select_tab("back")
     assert text_of(back.transcript) == PARAGRAPHS
