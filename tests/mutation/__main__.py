@@ -15,7 +15,8 @@ from tests.mutation.patching import patch
 PACKAGE = "engine.execution"
 FOLDER = Path("engine/execution")
 TESTS = ["tests/engine/execution", "tests/engine/conformance"]
-OPTIONS = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:terminalreporter"]
+# A mutant that waits for ever is stopped by the timeout of a test, one that is merely slow is not.
+OPTIONS = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:terminalreporter", "--timeout=30"]
 REQUIRED_SCORE = 0.95
 PATIENCE = 3
 """A mutant that takes so many times as long as the unchanged module hangs."""

@@ -23,6 +23,23 @@ async def test_every_row_is_decoded_to_its_end() -> None:
     assert str(group.failed[0]) == str(RefusedError(Refusal.SCHEDULER_CLOSED))
 
 
+@pytest.mark.parametrize("early", [True, False])
+async def test_the_first_row_alone_is_seen_before_it_is_decoded_where_that_is_asked_for(early: bool) -> None:
+    group = FakeGroup()
+    group.preparing = True
+
+    def prepared() -> None:
+        group.preparing = False
+        group.rows = [5]
+
+    group.on = {"advance_preparation": prepared, "advance": group.close}
+
+    await drive(group, ManualClock(), yield_after_preparation=early)
+
+    # A turn begins with a prune: the early yield ends the turn that prepared, before anything is decoded.
+    assert group.calls[: group.calls.index("advance")].count("prune_cancelled") == (2 if early else 1)
+
+
 async def test_l17_active_rows_go_on_while_admissions_do_not_take() -> None:
     group = FakeGroup(1, max_active=3)
     group.rows = [4]

@@ -195,6 +195,7 @@ async def test_l5_a_publication_begun_and_not_awaited_is_over_before_the_run_is_
     first = await anext(reader)
     await settle()
 
+    assert session.state == "terminal", "nobody has to read on for that"
     assert [first, *[event async for event in reader]] == [Committed(0, (1,)), Committed(1, (2,))]
     assert await session.outcome() == Completed(None, 2)
 
