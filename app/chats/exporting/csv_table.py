@@ -2,15 +2,14 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
-from app.chats.exporting.answer import Answer, known_tokens
+from app.chats.exporting.answer import Answer, batches, known_tokens
 from app.chats.exporting.cells import safe_cell
-from app.chats.exporting.numbers import writable
-from app.chats.exporting.schema import MeasureRecord, TokenRecord, token_records
+from app.chats.exporting.schema import MeasureRecord, TokenRecord, fields_record, token_records
 from app.chats.token_records import TokenRecords
 from app.chats.tree import Turn
 from engine.contracts import Part, TokenPiece
@@ -36,16 +35,21 @@ COLUMNS: Final = (
 )
 
 
-def answer_as_csv(answer: Answer) -> str:
-    """RFC 4180 with a header. An answer without known tokens has one row, in which only `answer` is filled."""
+def answer_as_csv(answer: Answer) -> Iterator[str]:
+    """RFC 4180 with a header, some hundreds of rows at a time.
+
+    An answer without known tokens has one row, in which only `answer` is filled.
+    """
     records = known_tokens(answer.records)
-    rows = [_token_cells(place, token) for place, token in enumerate(token_records(records))] or [{}]
-    rows[0]["answer"] = _encoded(_without_token_texts(answer.turn, records))
-    table = io.StringIO()
-    writer = csv.DictWriter(table, COLUMNS, restval="")
-    writer.writeheader()
-    writer.writerows(rows)
-    return table.getvalue()
+    told = {"answer": _encoded(_without_token_texts(answer.turn, records))}
+    yield _lines([dict(zip(COLUMNS, COLUMNS, strict=True))])
+    if not records.pieces:
+        yield _lines([told])
+    start = 0
+    for batch in batches(records):
+        rows = [_token_cells(place, token) for place, token in enumerate(token_records(batch), start)]
+        yield _lines([rows[0] | (told if start == 0 else {}), *rows[1:]])
+        start += len(rows)
 
 
 def texts_of(pieces: Iterable[TokenPiece]) -> dict[str, str]:
@@ -56,10 +60,16 @@ def texts_of(pieces: Iterable[TokenPiece]) -> dict[str, str]:
     return {field: "".join(parts) for field, parts in spelled.items()}
 
 
+def _lines(rows: Iterable[dict[str, str]]) -> str:
+    table = io.StringIO()
+    csv.DictWriter(table, COLUMNS, restval="").writerows(rows)
+    return table.getvalue()
+
+
 def _without_token_texts(turn: Turn, records: TokenRecords) -> dict[str, Any]:
     """A cell holds little in some programs, so what the tokens spell is not said again."""
     spelled = texts_of(records.pieces)
-    fields: dict[str, Any] = writable(msgspec.to_builtins(turn))
+    fields = {"text": "", "thinking": ""} | fields_record(turn)
     return {name: value for name, value in fields.items() if name not in spelled or spelled[name] != value}
 
 

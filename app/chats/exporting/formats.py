@@ -53,7 +53,7 @@ def all_chats(shelf: ChatShelf) -> Iterator[Chat]:
 
 
 def export_chats(chat_format: ChatFormat, chats: Iterable[Chat], tokens_of: TokensOf) -> Iterator[str]:
-    """The file's text in pieces of about a turn each; chats and tokens are asked for one at a time."""
+    """The file's text in pieces of at most some hundreds of tokens; chats and tokens are asked for one at a time."""
     match chat_format:
         case ChatFormat.MARKDOWN:
             return chats_as_markdown(chats)
@@ -65,11 +65,11 @@ def export_chats(chat_format: ChatFormat, chats: Iterable[Chat], tokens_of: Toke
             return chats_as_text(chats)
 
 
-def export_answer(answer_format: AnswerFormat, answer: Answer) -> str:
-    """The file's text."""
+def export_answer(answer_format: AnswerFormat, answer: Answer) -> Iterator[str]:
+    """The file's text in pieces of some hundreds of tokens."""
     match answer_format:
         case AnswerFormat.MARKDOWN:
-            return answer_as_markdown(answer.turn)
+            return iter([answer_as_markdown(answer.turn)])
         case AnswerFormat.JSON:
             return answer_as_json(answer)
         case AnswerFormat.CSV:
@@ -77,4 +77,4 @@ def export_answer(answer_format: AnswerFormat, answer: Answer) -> str:
         case AnswerFormat.HTML:
             return answer_as_html(answer)
         case AnswerFormat.TEXT:
-            return answer_as_text(answer.turn)
+            return iter([answer_as_text(answer.turn)])

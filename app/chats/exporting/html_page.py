@@ -4,10 +4,11 @@ Every text is escaped, there is no script, and the page forbids its reader to lo
 """
 
 import html
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from app.chats.exporting.answer import Answer, TokensOf, known_tokens
+from app.chats.exporting.answer import Answer, TokensOf, batches, known_tokens
 from app.chats.exporting.heat_style import STEPS, style_sheet
 from app.chats.exporting.speakers import branch_with_details, details_of, speaker_of, title_line
 from app.chats.exporting.token_words import probability_of, token_words
@@ -29,18 +30,21 @@ _LEGEND: Final = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
 def chats_as_html(chats: Iterable[Chat], tokens_of: TokensOf) -> Iterator[str]:
-    """The branch on screen of each chat with its heatmap, a turn at a time."""
+    """The branch on screen of each chat with its heatmap, some hundreds of tokens at a time."""
     yield _head("Conversations")
     for chat in chats:
         yield f"<section><h1>{_escaped(title_line(chat))}</h1>\n"
         for turn, details in branch_with_details(chat):
-            yield _article(Answer(turn, tokens_of(turn.id)), details)
+            yield from _article(Answer(turn, tokens_of(turn.id)), details)
         yield "</section>\n"
     yield _FOOT
 
 
-def answer_as_html(answer: Answer) -> str:
-    return _head("Answer") + _article(answer, details_of(answer.turn)) + _FOOT
+def answer_as_html(answer: Answer) -> Iterator[str]:
+    """The answer with its heatmap, some hundreds of tokens at a time."""
+    yield _head("Answer")
+    yield from _article(answer, details_of(answer.turn))
+    yield _FOOT
 
 
 def _head(title: str) -> str:
@@ -55,27 +59,27 @@ def _legend() -> str:
     )
 
 
-def _article(answer: Answer, details: str) -> str:
+def _article(answer: Answer, details: str) -> Iterator[str]:
     turn, records = answer.turn, known_tokens(answer.records)
     small = f" <small>{_escaped(details)}</small>" if details else ""
-    body = _coloured(records) if records.pieces else _parts([(True, turn.thinking), (False, turn.text)])
-    return f'<article class="{turn.role}"><h2>{speaker_of(turn)}{small}</h2>\n{body}</article>\n'
+    yield f'<article class="{turn.role}"><h2>{speaker_of(turn)}{small}</h2>\n'
+    if records.pieces:
+        for part, stretch in records.by_part():
+            yield from _part(part is Part.THINKING, (_tokens(batch) for batch in batches(stretch)))
+    else:
+        for is_thinking, text in ((True, turn.thinking), (False, turn.text)):
+            yield from _part(is_thinking, [_escaped(text)]) if text else ()
+    yield "</article>\n"
 
 
-def _coloured(records: TokenRecords) -> str:
-    return "".join(
-        _part(part is Part.THINKING, "".join(map(_token, stretch.pieces, stretch.logprobs)))
-        for part, stretch in records.by_part()
-    )
+def _part(is_thinking: bool, content: Iterable[str]) -> Iterator[str]:
+    yield '<details><summary>Thinking</summary><div class="text">' if is_thinking else '<div class="text">'
+    yield from content
+    yield "</div></details>\n" if is_thinking else "</div>\n"
 
 
-def _parts(parts: Iterable[tuple[bool, str]]) -> str:
-    return "".join(_part(is_thinking, _escaped(text)) for is_thinking, text in parts if text)
-
-
-def _part(is_thinking: bool, content: str) -> str:
-    text = f'<div class="text">{content}</div>\n'
-    return f"<details><summary>Thinking</summary>{text}</details>\n" if is_thinking else text
+def _tokens(records: TokenRecords) -> str:
+    return "".join(map(_token, records.pieces, records.logprobs))
 
 
 def _token(piece: TokenPiece, measured: TokenLogprobs | None) -> str:
@@ -100,10 +104,10 @@ def _step(probability: float) -> str:
 
 
 _LINE_ENDS: Final = ("\n", "\r")
-_CONTROLS: Final = (*range(9), 11, 12, *range(14, 32), 127)
-_LAWFUL: Final = dict.fromkeys(_CONTROLS, "\ufffd") | {ord("\r"): "&#13;", ord("\n"): "&#10;"}
-"""HTML has no place for control characters, and a parser turns a bare carriage return into a line feed."""
+_CONTROLS: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def _escaped(text: str) -> str:
-    return html.escape(text).translate(_LAWFUL)
+    """HTML has no place for control characters, and a parser would turn a bare carriage return into a line feed."""
+    escaped = html.escape(text).replace("\r", "&#13;").replace("\n", "&#10;")
+    return _CONTROLS.sub("\ufffd", escaped)

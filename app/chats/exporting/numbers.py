@@ -36,7 +36,7 @@ def writable(value: Any) -> Any:  # noqa: ANN401 JSON has any shape
             return number_of(value)
         case dict():
             return {key: writable(each) for key, each in value.items()}
-        case list():
+        case list() | tuple():
             return [writable(each) for each in value]
         case _:
             return value

@@ -5,10 +5,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from app.chats.exporting.answer import Answer, known_tokens
 from app.chats.exporting.numbers import Number, float_of, number_of, writable
 from app.chats.token_records import TokenRecords
-from app.chats.tree import Turn
+from app.chats.tree import Chat, Turn
 from engine.contracts import Part, Removal, TokenLogprobs, TokenPiece, TopLogprob
 
 CHATS_FORMAT: Final = "candor-chats"
@@ -70,11 +69,11 @@ def tokens_of_records(stored: Iterable[TokenRecord]) -> TokenRecords:
     )
 
 
-def turn_record(answer: Answer) -> dict[str, Any]:
-    """All fields of the turn, with `tokens` where any are known."""
-    record: dict[str, Any] = writable(msgspec.to_builtins(answer.turn))
-    tokens = token_records(known_tokens(answer.records))
-    return record | {"tokens": tokens} if tokens else record
+def fields_record(value: Turn | Chat) -> dict[str, Any]:
+    """Every field that differs from its default."""
+    told = [field.name for field in msgspec.structs.fields(value) if getattr(value, field.name) != field.default]
+    fields: dict[str, Any] = writable(msgspec.to_builtins(value))
+    return {name: fields[name] for name in told}
 
 
 def turn_of_record(record: dict[str, Any]) -> Turn:

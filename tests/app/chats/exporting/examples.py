@@ -2,6 +2,7 @@
 
 import math
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from app.chats.exporting.answer import Answer
@@ -98,6 +99,9 @@ def tokens_of(turn: TurnId) -> TokenRecords:
     return RECORDS if turn == SECOND.id else TokenRecords()
 
 
+BOUNDED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For tests on a machine that has other things to do."""
+
 _numbers = st.none() | st.floats()
 _counts = st.integers(0, 2**53)
 _ids = st.integers(0, 2**53)
@@ -153,7 +157,7 @@ pieces = st.builds(
     st.booleans(),
     st.none() | st.sampled_from(Removal),
 )
-records = st.lists(st.tuples(pieces, st.none() | measures), max_size=4).map(
+records = st.lists(st.tuples(pieces, st.none() | measures), max_size=3).map(
     lambda tokens: TokenRecords(tuple(piece for piece, _ in tokens), tuple(measured for _, measured in tokens))
 )
 results = st.builds(
@@ -186,7 +190,7 @@ answers = st.builds(Answer, turns, records)
 def chats(draw: st.DrawFn) -> Chat:
     """Any tree, parents first."""
     grown: list[Turn] = []
-    for turn in draw(st.lists(turns, max_size=5, unique_by=lambda turn: turn.id)):
+    for turn in draw(st.lists(turns, max_size=4, unique_by=lambda turn: turn.id)):
         parent = draw(st.none() | st.sampled_from([each.id for each in grown])) if grown else None
         fields = {name: getattr(turn, name) for name in turn.__struct_fields__}
         grown.append(Turn(**fields | {"parent": parent}))

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from app.chats.token_records import TokenRecords
 from app.chats.tree import Chat, Turn
 from engine.contracts import Part, TokenPiece
 from tests.app.chats.exporting import examples
+from tests.app.chats.exporting.examples import BOUNDED
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -34,7 +35,10 @@ def test_a_chat_is_written_as_it_was_judged_right(chat_format: ChatFormat) -> No
 
 @pytest.mark.parametrize("answer_format", AnswerFormat)
 def test_an_answer_is_written_as_it_was_judged_right(answer_format: AnswerFormat) -> None:
-    assert export_answer(answer_format, examples.ANSWER).encode() == (GOLDEN / f"answer.{answer_format}").read_bytes()
+    assert (
+        "".join(export_answer(answer_format, examples.ANSWER)).encode()
+        == (GOLDEN / f"answer.{answer_format}").read_bytes()
+    )
 
 
 class Page(HTMLParser):
@@ -68,9 +72,9 @@ class Page(HTMLParser):
             self.messages[-1] += data
 
 
+@BOUNDED
 @given(st.lists(st.text() | st.just(HOSTILE) | examples.texts, min_size=1, max_size=5))
 @example([HOSTILE, "\0", "\r", "\r\n", "\x1b", "]]>"])
-@settings(max_examples=100)
 def test_whatever_a_message_says_stays_text(texts: list[str]) -> None:
     pieces = tuple(TokenPiece(1, text.encode(), text, 0, 0) for text in texts)
     turn = replace(examples.SECOND, text="".join(texts), model=texts[0])
@@ -97,14 +101,14 @@ def _lawful(text: str) -> str:
 
 
 def test_the_page_refers_to_nothing_outside_itself() -> None:
-    page = export_answer(AnswerFormat.HTML, examples.ANSWER)
+    page = "".join(export_answer(AnswerFormat.HTML, examples.ANSWER))
 
     assert not re.search(r"url\(|@import|https?:|//|src=|href=", page)
     assert "default-src 'none'" in page
 
 
 def test_every_token_of_the_heatmap_says_what_was_measured_of_it() -> None:
-    page = Page(export_answer(AnswerFormat.HTML, examples.ANSWER))
+    page = Page("".join(export_answer(AnswerFormat.HTML, examples.ANSWER)))
 
     titles = [attributes["title"] for tag, attributes in page.tags if tag == "span" and "title" in attributes]
     pairs = zip(examples.RECORDS.pieces, examples.RECORDS.logprobs, strict=True)
@@ -192,7 +196,7 @@ def test_the_models_folder_is_not_told() -> None:
     answer = replace(examples.SECOND, model="/Users/someone/models/small")
 
     assert "## Assistant (small, seed" in _markdown(replace(answer, parent=None))
-    assert "someone" not in export_answer(AnswerFormat.HTML, Answer(answer))
+    assert "someone" not in "".join(export_answer(AnswerFormat.HTML, Answer(answer)))
 
 
 def test_chats_are_written_one_at_a_time() -> None:
@@ -234,6 +238,14 @@ def test_probabilities_stay_true_at_the_extremes(logprob: float | None, shown: s
     assert percent(logprob) == shown
 
 
+def test_a_long_heatmap_is_written_in_pieces() -> None:
+    pieces = tuple(TokenPiece(number, b"a", "a", number, number + 1) for number in range(1_000))
+    written = list(export_answer(AnswerFormat.HTML, Answer(examples.SECOND, TokenRecords(pieces, (None,) * 1_000))))
+
+    assert Page("".join(written)).messages == ["a" * 1_000]
+    assert max(map(len, written)) < 30_000
+
+
 def test_only_what_a_filter_left_alone_is_certain() -> None:
     assert percent(0.0, may_be_certain=True) == "100 %"
 
@@ -252,7 +264,7 @@ def test_parts_of_a_message_follow_each_other_as_they_came() -> None:
         TokenPiece(1, text.encode(), text, 0, 1, part)
         for text, part in (("a", Part.ANSWER), ("b", Part.THINKING), ("c", Part.TOOL_CALL))
     )
-    page = Page(export_answer(AnswerFormat.HTML, Answer(examples.SECOND, TokenRecords(pieces, (None,) * 3))))
+    page = Page("".join(export_answer(AnswerFormat.HTML, Answer(examples.SECOND, TokenRecords(pieces, (None,) * 3)))))
 
     assert page.messages == ["a", "b", "c"]
     assert [tag for tag, _ in page.tags].count("details") == 1

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from app.chats.importing.growth import Entry, Growth, grown, in_order_of_children, rooted
 from app.chats.tree import Turn, TurnId, branch_to
 from engine.contracts import Role
+from tests.app.chats.exporting.examples import BOUNDED
 
 
 def turn(text: str, role: Role = Role.USER) -> Turn:
@@ -84,6 +85,7 @@ def test_children_are_in_their_parents_order() -> None:
 _keys = st.sampled_from("abcdefgh")
 
 
+@BOUNDED
 @given(
     st.lists(
         st.tuples(_keys, st.none() | _keys | st.just("nowhere"), st.none() | st.sampled_from(Role)).map(
@@ -102,11 +104,13 @@ def test_every_visible_message_is_in_the_tree_once_below_an_earlier_one(entries:
     assert set(tree.places) == {None, *first}
 
 
+@BOUNDED
 @given(st.dictionaries(_keys, st.lists(_keys | st.just("nowhere"), max_size=4)))
 def test_the_order_of_children_has_every_key_once(children: dict[str, list[str]]) -> None:
     assert sorted(in_order_of_children(children)) == sorted(children)
 
 
+@BOUNDED
 @given(st.lists(st.tuples(_keys, st.none() | _keys).map(lambda each: entry(*each)), unique_by=lambda each: each.key))
 def test_what_is_sound_keeps_its_order(entries: list[Entry]) -> None:
     once, _ = rooted(entries)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.chats.importing.json_stream import DamagedJsonError, JsonStream
+from tests.app.chats.exporting.examples import BOUNDED
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -40,6 +41,7 @@ def part_by_part(stream: JsonStream) -> Any:
             return stream.value()
 
 
+@BOUNDED
 @given(JSON, st.booleans(), st.sampled_from([None, 2]), st.integers(1, 7))
 def test_a_document_is_the_same_whole_or_in_parts(value: Any, is_ascii: bool, indent: int | None, step: int) -> None:
     document = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()

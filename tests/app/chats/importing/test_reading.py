@@ -4,14 +4,15 @@ import io
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from app.chats.exporting.answer import Answer
 from app.chats.exporting.csv_table import answer_as_csv
 from app.chats.exporting.json_file import answer_as_json, chats_as_json
 from app.chats.importing.reading import MAX_FILE, import_chats, import_file
@@ -19,6 +20,7 @@ from app.chats.importing.values import ImportedChat, Note
 from app.chats.tree import TurnState, branch_to
 from engine.contracts import ProblemError
 from tests.app.chats.exporting import examples as own
+from tests.app.chats.exporting.examples import BOUNDED
 from tests.app.chats.importing.examples import (
     branch,
     chat_in,
@@ -101,8 +103,8 @@ def test_fields_that_a_later_candor_may_add_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("write", [answer_as_json, answer_as_csv])
-def test_an_exported_answer_becomes_a_conversation(write: Callable[[Any], str]) -> None:
-    (found,) = imported(write(own.ANSWER))
+def test_an_exported_answer_becomes_a_conversation(write: Callable[[Answer], Iterator[str]]) -> None:
+    (found,) = imported("".join(write(own.ANSWER)))
 
     assert isinstance(found, ImportedChat)
     assert branch(found.chat) == [own.SECOND.text]
@@ -181,8 +183,8 @@ def test_a_file_cut_off_gives_what_is_whole(document: Any) -> None:
     assert found[-1] == Note(0, "The file is damaged after conversation 2; what follows could not be read.")
 
 
+@BOUNDED
 @given(st.data())
-@settings(max_examples=300)
 def test_damage_anywhere_raises_nothing_but_problems(data: st.DataObject) -> None:
     documents = [json.dumps(each) for each in ([CHATGPT], LM_STUDIO, [WEBUI], own_document())]
     text = data.draw(st.sampled_from(documents))
@@ -203,8 +205,8 @@ _json = st.recursive(
 )
 
 
+@BOUNDED
 @given(st.integers(0, 2**32), _json)
-@settings(max_examples=300)
 def test_any_value_in_any_place_raises_nothing_but_problems(seed: int, value: Any) -> None:
     draw = random.Random(seed)
     document = json.loads(json.dumps(draw.choice([[CHATGPT], LM_STUDIO, [WEBUI], own_document()])))
