@@ -99,7 +99,7 @@ class PartSplitter:
             self._enter(pair.part, pair)
             self._label = pair.label
             return Place(self.part, Removal.MARKUP)
-        if self.part is Part.THINKING and pair.part is Part.THINKING:
+        if self.part is Part.THINKING and self._is_own(pair):
             if self._opened_by_prompt and self._at_start and self._pair is None:
                 # Some models open once more what their prompt has opened.
                 self._pair = pair
@@ -112,14 +112,16 @@ class PartSplitter:
         """A closing tag that counts here: the part ends, or inside thinking one level. The tag belongs to its part."""
         closed = self.part
         if closed is not Part.ANSWER:
-            if closed is not pair.part:
-                return Place(closed, None)
-            self._depth -= 1
+            self._depth -= self._is_own(pair)
             if self._depth > 0:
                 return Place(closed, None)
             self._decide_space()
             self._enter(Part.ANSWER, None)
         return Place(closed, Removal.MARKUP)
+
+    def _is_own(self, pair: TagPair) -> bool:
+        """The part at hand was opened by this pair, or by the prompt in a way we do not know."""
+        return pair.part is self.part if self._pair is None else pair is self._pair
 
     def _enter(self, part: Part, pair: TagPair | None) -> None:
         self.part, self._pair, self._depth = part, pair, 1

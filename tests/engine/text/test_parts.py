@@ -30,6 +30,7 @@ SPELLED = {
     "<think>a</think>b": {THINKING: "a", ANSWER: "b"},
     "<think>a": {THINKING: "a"},
     "<think></think>b": {ANSWER: "b"},
+    "<think>\n\n</think>\n\nb": {THINKING: "\n\n", ANSWER: "\n\nb"},
     "[THINK]a[/THINK]b": {THINKING: "a", ANSWER: "b"},
     "<thinking>a</thinking>b": {THINKING: "a", ANSWER: "b"},
     "<seed:think>a</seed:think>b": {THINKING: "a", ANSWER: "b"},
@@ -149,6 +150,14 @@ def test_a_call_token_in_thinking_is_a_mention() -> None:
     texts = ["<think>", "a ", "<tool_call>", " b", "</think>", "<tool_call>", "{}", "</tool_call>"]
 
     assert split(texts, added=QWEN) == {THINKING: "a <tool_call> b", TOOL_CALL: "{}"}
+
+
+def test_only_its_own_closing_token_ends_a_part() -> None:
+    texts = ["<tool_call>", "a", "</think>", "b", "</tool_call>", "c"]
+    other = ["[THINK]", "a", "</think>", "b", "[/THINK]", "c"]
+
+    assert split(texts, added=QWEN) == {TOOL_CALL: "a</think>b", ANSWER: "c"}
+    assert split(other, added=(*QWEN, "[THINK]", "[/THINK]")) == {THINKING: "a</think>b", ANSWER: "c"}
 
 
 def test_tag_tokens_are_marked_as_markup_and_belong_to_their_part() -> None:
