@@ -1,16 +1,14 @@
 """Conversations in one SQLite file, written before they are acted on."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 
-from app.chats.connection import OpenFile, open_file
+from app.chats.chat_file import ChatFile
 from app.chats.rows import Chunk, chat_of, checksum_of, chunk_of, tokens_of, turn_of
-from app.chats.store_problems import problem_of
 from app.chats.token_records import TokenRecords, encode_tokens
 from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
 from engine.contracts import GenerationResult, Part, Problem, ProblemError, Role
@@ -29,14 +27,11 @@ class ChatStore:
 
     It is used on the window's loop: a transaction appends a few kilobytes to the journal and waits for no disk, which
     costs less than handing it to a thread, and whatever was acted on is then certainly stored.
-
-    `problem` says what was wrong with the file at opening; such a store can still be read.
     """
 
-    def __init__(self, path: Path, wall_ms: Callable[[], int], file: OpenFile) -> None:
-        self._path = path
+    def __init__(self, file: ChatFile, wall_ms: Callable[[], int]) -> None:
+        self._file = file
         self._wall_ms = wall_ms
-        self._connection, self._is_writable, self.problem = file
 
     @classmethod
     def open(cls, path: Path, wall_ms: Callable[[], int], may_write: bool = True) -> Self:
@@ -44,40 +39,46 @@ class ChatStore:
 
         `may_write` False: another Candor has it open.
         """
-        store = cls(path, wall_ms, open_file(path, may_write))
-        if store._is_writable:
+        file = ChatFile(path, may_write)
+        store = cls(file, wall_ms)
+        if file.is_writable:
             try:
                 store._mark_interrupted()
             except ProblemError as error:
                 # A file damaged inside is read as far as possible; writing to it might destroy what is left.
-                store._is_writable, store.problem = False, error.problem
+                file.forbid_writing(error.problem)
         return store
 
+    @property
+    def problem(self) -> Problem | None:
+        """What was wrong with the file at opening; it can still be read."""
+        return self._file.problem
+
     def close(self) -> None:
-        self._connection.close()
+        self._file.close()
 
     # Reading
 
     def list_chats(self) -> tuple[ChatSummary, ...]:
         """All chats, the last changed first."""
-        rows = self._rows("SELECT id, title, changed_ms FROM chats ORDER BY changed_ms DESC, id DESC")
+        rows = self._file.rows("SELECT id, title, changed_ms FROM chats ORDER BY changed_ms DESC, id DESC")
         return tuple(ChatSummary(id_, str(title), changed_ms) for id_, title, changed_ms in rows)
 
     def open_tabs(self) -> tuple[ChatSummary, ...]:
         """The chats that were open as tabs, from left to right."""
-        rows = self._rows("SELECT id, title, changed_ms FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
+        rows = self._file.rows("SELECT id, title, changed_ms FROM chats WHERE tab IS NOT NULL ORDER BY tab, id")
         return tuple(ChatSummary(id_, str(title), changed_ms) for id_, title, changed_ms in rows)
 
     def read_chat(self, chat: ChatId) -> Chat:
         """The chat with all its turns' texts; what is damaged is in it, marked as damaged."""
-        found = self._rows("SELECT title, model, draft, head FROM chats WHERE id = ?", chat)
+        found = self._file.rows("SELECT title, model, draft, head FROM chats WHERE id = ?", chat)
         if not found:
             raise ProblemError(Problem(code="chat_missing", sentence="This conversation is not in the file any more."))
         return chat_of(chat, found[0], self._read_turns(chat))
 
     def read_tokens(self, turn: TurnId) -> TokenRecords:
         """The tokens of an answer with what was measured of them."""
-        rows = self._rows(
+        rows = self._file.rows(
             "SELECT ordinal, part, text, checksum, record FROM chunks LEFT JOIN token_records ON chunk = chunks.id"
             " WHERE turn = ? ORDER BY ordinal",
             turn,
@@ -86,13 +87,13 @@ class ChatStore:
 
     def _read_turns(self, chat: ChatId) -> tuple[Turn, ...]:
         chunks: dict[int, list[Chunk]] = {}
-        for turn, *chunk in self._rows(
+        for turn, *chunk in self._file.rows(
             "SELECT turn, ordinal, part, text, checksum FROM turns JOIN chunks ON turn = turns.id WHERE chat = ?"
             " ORDER BY turn, ordinal",
             chat,
         ):
             chunks.setdefault(turn, []).append(chunk_of(chunk))
-        rows = self._rows(
+        rows = self._file.rows(
             "SELECT id, parent, role, state, model, created_ms, result, problem FROM turns WHERE chat = ? ORDER BY id",
             chat,
         )
@@ -102,7 +103,7 @@ class ChatStore:
 
     def create_chat(self, model: str | None = None) -> ChatId:
         now = self._wall_ms()
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             cursor = connection.execute(
                 "INSERT INTO chats (model, created_ms, changed_ms) VALUES (?, ?, ?)", (model, now, now)
             )
@@ -110,7 +111,7 @@ class ChatStore:
 
     def keep_tabs(self, chats: Sequence[ChatId]) -> None:
         """Remember which chats are open, in this order."""
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute("UPDATE chats SET tab = NULL WHERE tab IS NOT NULL")
             connection.executemany("UPDATE chats SET tab = ? WHERE id = ?", list(enumerate(chats)))
 
@@ -129,15 +130,18 @@ class ChatStore:
 
     def add_exchange(self, chat: ChatId, parent: TurnId | None, text: str, model: str) -> tuple[TurnId, TurnId]:
         """Store what the user said below `parent` with an empty answer below that, and make the answer the head."""
-        with self._transaction() as connection:
-            question = self._insert_turn(chat, parent, Role.USER, TurnState.COMPLETE, None)
+        now = self._wall_ms()
+        with self._file.transaction() as connection:
+            question = _insert_turn(connection, (chat, parent, Role.USER, TurnState.COMPLETE, None, now))
             _insert_chunk(connection, question, Part.ANSWER, text)
             _index(connection, question)
-            return question, self._insert_turn(chat, question, Role.ASSISTANT, TurnState.STREAMING, model)
+            answer = _insert_turn(connection, (chat, question, Role.ASSISTANT, TurnState.STREAMING, model, now))
+            connection.execute("UPDATE chats SET head = ?, changed_ms = ? WHERE id = ?", (answer, now, chat))
+        return question, answer
 
     def append_tokens(self, turn: TurnId, records: TokenRecords) -> None:
         """Add what came since the last call; what is written does not grow with the answer."""
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             for part, stretch in records.by_part():
                 chunk = _insert_chunk(connection, turn, part, stretch.text)
                 connection.execute("INSERT INTO token_records VALUES (?, ?)", (chunk, encode_tokens(stretch)))
@@ -145,61 +149,30 @@ class ChatStore:
     def end_answer(
         self, turn: TurnId, state: TurnState, result: GenerationResult | None = None, problem: Problem | None = None
     ) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute(
                 "UPDATE turns SET state = ?, result = ?, problem = ? WHERE id = ?",
                 (state, _json(result), _json(problem), turn),
             )
             _index(connection, turn)
 
-    def _insert_turn(
-        self, chat: ChatId, parent: TurnId | None, role: Role, state: TurnState, model: str | None
-    ) -> TurnId:
-        now = self._wall_ms()
-        cursor = self._connection.execute(
-            "INSERT INTO turns (chat, parent, role, state, model, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
-            (chat, parent, role, state, model, now),
-        )
-        turn = TurnId(_new_id(cursor))
-        self._connection.execute("UPDATE chats SET head = ?, changed_ms = ? WHERE id = ?", (turn, now, chat))
-        return turn
-
     def _change(self, chat: ChatId, column: str, value: str | int | None) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             connection.execute(f"UPDATE chats SET {column} = ? WHERE id = ?", (value, chat))
 
     def _mark_interrupted(self) -> None:
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             for (turn,) in connection.execute("SELECT id FROM turns WHERE state = 'streaming'").fetchall():
                 connection.execute("UPDATE turns SET state = ? WHERE id = ?", (TurnState.INTERRUPTED, turn))
                 _index(connection, turn)
 
-    def _rows(self, query: str, *parameters: object) -> list[Any]:
-        with self._translated():
-            return self._connection.execute(query, parameters).fetchall()
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. What the body raises leaves the file as it was."""
-        if not self._is_writable and self.problem is not None:
-            raise ProblemError(self.problem)
-        with self._translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                # SQLite has already rolled back by itself when the disk is full.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise ProblemError(problem_of(error, self._path)) from error
+def _insert_turn(connection: sqlite3.Connection, row: tuple[object, ...]) -> TurnId:
+    """`row` is (chat, parent, role, state, model, created_ms)."""
+    cursor = connection.execute(
+        "INSERT INTO turns (chat, parent, role, state, model, created_ms) VALUES (?, ?, ?, ?, ?, ?)", row
+    )
+    return TurnId(_new_id(cursor))
 
 
 def _insert_chunk(connection: sqlite3.Connection, turn: TurnId, part: Part, text: str) -> int:

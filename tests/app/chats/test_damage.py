@@ -3,15 +3,18 @@
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from app.chats.chat_file import ChatFile
 from app.chats.schema import LATEST
 from app.chats.store import ChatStore
 from app.chats.tree import ChatId, TurnId, TurnState
 from engine.contracts import ProblemError, Role
 from tests.app.chats.examples import tokens
+from tests.app.chats.full_disk import FullDisk
 
 
 @pytest.fixture
@@ -224,14 +227,13 @@ def test_a_file_locked_for_a_moment_is_a_problem_and_works_again_afterwards(path
 
 def test_a_full_disk_is_a_problem_and_leaves_everything_as_it_was(path: Path) -> None:
     first, _ = two_chats(path)
-    store = open_store(path)
-    # SQLite answers as on a full disk when the file may not grow.
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    file = ChatFile(path, may_write=True)
+    store, disk = ChatStore(file, lambda: 0), FullDisk(file)
+    disk.fill()
     with pytest.raises(ProblemError) as refused:
         store.add_exchange(first, TurnId(2), "much " * 10_000, "model")
     kept = [turn.text for turn in store.read_chat(first).turns]
-    store._connection.execute("PRAGMA max_page_count = 100000")
+    disk.free()
     store.add_exchange(first, TurnId(2), "much " * 10_000, "model")
     store.close()
 
@@ -246,7 +248,7 @@ from app.chats.store import ChatStore
 from engine.contracts import ProblemError
 if os.geteuid() == 0:
     os.setuid(65534)
-store = ChatStore.open(Path(sys.argv[1]), lambda: 0)
+store = ChatStore.open(Path(sys.argv[1]) / "chats.sqlite3", lambda: 0)
 assert store.problem is not None and store.problem.code == "store_read_only", store.problem
 assert [turn.text for turn in store.read_chat(1).turns] == ["hello", "Once upon"]
 try:
@@ -258,19 +260,16 @@ else:
 """
 
 
-def test_a_read_only_file_can_be_read_but_not_changed(tmp_path: Path) -> None:
-    folder = tmp_path / "locked"
-    folder.mkdir()
-    path = folder / "chats.sqlite3"
-    two_chats(path)
-    path.chmod(0o444)
-    folder.chmod(0o555)
-    # The tests' own folders are private, and the reader below may be another user.
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
-
-    outcome = subprocess.run([sys.executable, "-c", READ_ONLY, str(path)], capture_output=True, text=True, check=False)
-    folder.chmod(0o755)
+def test_a_read_only_file_can_be_read_but_not_changed() -> None:
+    # Not below the tests' own folders, which another user, as the reader below may be, cannot enter.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "chats.sqlite3"
+        two_chats(path)
+        path.chmod(0o444)
+        folder.chmod(0o555)
+        outcome = subprocess.run([sys.executable, "-c", READ_ONLY, name], capture_output=True, text=True, check=False)
+        folder.chmod(0o755)
 
     assert outcome.stderr == ""
     assert outcome.returncode == 0

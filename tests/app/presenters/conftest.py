@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.bridge.task_owner import TaskOwner
+from app.chats.chat_file import ChatFile
 from app.chats.conversation import Conversation
 from app.chats.store import ChatStore
 from app.presenters.chat import ChatPresenter
@@ -19,10 +20,15 @@ from tests.fakes.scripted_engine import ScriptedEngine
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[ChatStore]:
-    store = ChatStore.open(tmp_path / "chats.sqlite3", lambda: 0)
-    yield store
-    store.close()
+def file(tmp_path: Path) -> Iterator[ChatFile]:
+    file = ChatFile(tmp_path / "chats.sqlite3", may_write=True)
+    yield file
+    file.close()
+
+
+@pytest.fixture
+def store(file: ChatFile) -> ChatStore:
+    return ChatStore(file, lambda: 0)
 
 
 @pytest.fixture

@@ -2,26 +2,14 @@
 
 import pytest
 
+from app.chats.chat_file import ChatFile
 from app.chats.store import ChatStore
 from app.chats.tree import ChatId, TurnId, TurnState
 from app.presenters.token_saver import SAVE_AFTER_MS, Ending, TokenSaver
 from engine.contracts import Problem
 from tests.app.chats.examples import tokens
+from tests.app.chats.full_disk import FullDisk
 from tests.app.presenters.manual_clock import ManualClock
-
-
-class FullDisk:
-    """Makes SQLite answer as on a full disk while it is `full`: the file may not grow."""
-
-    def __init__(self, store: ChatStore) -> None:
-        self._connection = store._connection
-
-    def fill(self) -> None:
-        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
-        self._connection.execute(f"PRAGMA max_page_count = {pages}")
-
-    def free(self) -> None:
-        self._connection.execute("PRAGMA max_page_count = 1000000")
 
 
 @pytest.fixture
@@ -61,14 +49,13 @@ def test_nothing_waits_longer_than_a_second(
 
 
 def test_tokens_come_together_in_one_write(
-    saver: TokenSaver, store: ChatStore, answer: tuple[ChatId, TurnId], clock: ManualClock
+    saver: TokenSaver, file: ChatFile, answer: tuple[ChatId, TurnId], clock: ManualClock
 ) -> None:
     for place in range(50):
         saver.add(*tokens(f"{place:04}", start=4 * place))
     clock.advance(SAVE_AFTER_MS)
 
-    (chunks,) = store._connection.execute("SELECT count(*) FROM chunks WHERE turn = ?", (answer[1],)).fetchone()
-    assert chunks == 1
+    assert file.rows("SELECT count(*) FROM chunks WHERE turn = ?", answer[1]) == [(1,)]
 
 
 def test_ending_saves_the_rest_at_once(
@@ -83,12 +70,13 @@ def test_ending_saves_the_rest_at_once(
 
 def test_a_full_disk_is_said_once_and_everything_is_saved_when_there_is_room_again(
     saver: TokenSaver,
+    file: ChatFile,
     store: ChatStore,
     answer: tuple[ChatId, TurnId],
     clock: ManualClock,
     problems: list[Problem | None],
 ) -> None:
-    disk, long = FullDisk(store), "long " * 2000
+    disk, long = FullDisk(file), "long " * 2000
     disk.fill()
     saver.add(*tokens(long))
     clock.advance(SAVE_AFTER_MS)
