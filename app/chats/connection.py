@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.chats.schema import LATEST, migrate, version_of
-from app.chats.store_problems import already_in_use, newer_version, problem_of
+from app.chats.store_problems import already_in_use, newer_version, problem_of, unavailable
 from engine.contracts import Problem
 
 _BUSY_SECONDS = 0.2
@@ -42,8 +42,8 @@ def _second_best(path: Path, problem: Problem) -> OpenFile:
     if problem.code in {"store_read_only", "store_locked"}:
         try:
             return OpenFile(_connect_read_only(path), False, problem)
-        except (sqlite3.Error, OSError) as error:
-            problem = problem_of(error, path)
+        except (sqlite3.Error, OSError):
+            problem = unavailable(path)
     memory = _configured(sqlite3.connect(":memory:", isolation_level=None))
     migrate(memory)
     return OpenFile(memory, True, problem)

@@ -36,14 +36,14 @@ def problem_of(error: sqlite3.Error | OSError, path: Path) -> Problem:
                 remedy="Move it away and start Candor again; what is written now is not saved.",
             )
         case _:
-            return _read_only(path) if isinstance(error, PermissionError) else _unavailable(path)
+            return _read_only(path) if isinstance(error, PermissionError) else unavailable(path)
 
 
-def _unavailable(path: Path) -> Problem:
+def unavailable(path: Path) -> Problem:
     return Problem(
         code="store_unavailable",
         sentence=f"The file with the conversations, {path}, cannot be used.",
-        remedy="Check the disk and the folder's permissions, and start Candor again.",
+        remedy="Check the disk and the folder's permissions, and start Candor again; what is written now is not saved.",
     )
 
 

@@ -207,3 +207,17 @@ def test_enter_on_a_blank_composer_says_why_nothing_happens(play: Callable[[Scen
         assert opened.engine.sessions == []
 
     play(scene)
+
+
+def test_a_home_that_cannot_be_made_is_said_and_chatting_works_all_the_same(
+    play: Callable[[Scene], None], folders: Folders
+) -> None:
+    folders.root.touch()
+
+    async def scene(opened: OpenWindow[ScriptedEngine]) -> None:
+        assert str(folders.chats) in opened.pane.banner.sentence.text()
+        session = await sends(opened, "hello")
+        await session.says("Once")
+        assert opened.shown_text == "Once"
+
+    play(scene)

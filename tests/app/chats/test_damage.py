@@ -138,6 +138,19 @@ def test_a_file_that_is_no_database_is_left_alone_and_the_app_goes_on_without_it
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("may_write", [True, False])
+def test_a_place_that_cannot_be_reached_is_said_and_the_app_goes_on_without_it(tmp_path: Path, may_write: bool) -> None:
+    (tmp_path / "file").touch()
+
+    store = open_store(tmp_path / "file" / "chats.sqlite3", may_write)
+    chat = store.create_chat()
+    store.close()
+
+    assert store.problem is not None
+    assert store.problem.code == "store_unavailable"
+    assert chat == 1
+
+
 def test_an_empty_file_is_a_new_one(path: Path) -> None:
     path.touch()
 
