@@ -85,24 +85,33 @@ class DecodeBatch:
     def launch(self) -> tuple[Step | None, tuple[tuple[RowWork, Exception], ...]]:
         """Start the next step of all rows; returns the step before, with the rows whose sampler failed, and why.
 
-        Those rows have left the batch, with their caches. The device works while the step before is published.
+        Those rows have left the batch, with their caches. The device works while the step before is published. When
+        the model raises, the step before stays under way, to be had from `take_unread`.
         """
-        before, self._under_way = self._under_way, None
         if self._cache is None or self._inputs is None:
-            return before, ()
+            return self.take_unread(), ()
         logits = self._cache.forward(self._loaded.model, self._inputs)[:, : self._loaded.vocabulary_size]
         drawn = self._sampler.draw(self._works, logits, self._inputs)
+        before = self.take_unread()
         for work in self._works:
             work.read += 1
         self.leave(work for work, _ in drawn.failures)
         if drawn.tokens is not None:
-            start_evaluation(drawn.tokens, drawn.measured.arrays())
-            self._inputs = drawn.tokens
-            self._under_way = Step(self._works, drawn.tokens, drawn.measured)
-            for work in self._works:
-                work.drawn += 1
+            self._start(drawn.tokens, drawn.measured)
         self._tidy()
         return before, drawn.failures
+
+    def take_unread(self) -> Step | None:
+        """The step under way, to be published by the caller."""
+        step, self._under_way = self._under_way, None
+        return step
+
+    def _start(self, tokens: mx.array, measured: Measured) -> None:
+        start_evaluation(tokens, measured.arrays())
+        self._inputs = tokens
+        self._under_way = Step(self._works, tokens, measured)
+        for work in self._works:
+            work.drawn += 1
 
     def settle(self) -> None:
         """Wait for the step under way; its tokens stay unread."""

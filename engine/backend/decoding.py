@@ -1,6 +1,6 @@
 """The life of active rows: joining the batch, being decoded, and leaving it."""
 
-from engine.backend.batch import DecodeBatch
+from engine.backend.batch import DecodeBatch, Step
 from engine.backend.footprint import BLOCK
 from engine.backend.loading import LoadedModel
 from engine.backend.memory import KvMemory
@@ -49,9 +49,13 @@ class Decoding:
         self._make_room()
         complete = [work for work in self._batch.works if work.has_drawn_all]
         self._batch.leave(complete)
-        before, failures = self._batch.launch()
-        if before is not None:
-            before.publish()
+        try:
+            before, failures = self._batch.launch()
+        except Exception:
+            # What was drawn before is right, and may be the last token of rows that have left already.
+            self._publish(self._batch.take_unread())
+            raise
+        self._publish(before)
         for work, error in failures:
             work.row.fail(error)
         ended = [work for work in self._batch.works if work.row.has_ended]
@@ -76,6 +80,10 @@ class Decoding:
         for work in self.works:
             work.fail(error)
         self._batch = DecodeBatch(self._loaded, self._sampler)
+
+    def _publish(self, step: Step | None) -> None:
+        if step is not None:
+            step.publish()
 
     def _make_room(self) -> None:
         """When caches are about to grow beyond the memory, the longest row has to end instead of everything."""

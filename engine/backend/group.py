@@ -79,7 +79,7 @@ class MlxExecutionGroup:
             row.close()
             row.leave()
             raise
-        if work.prompt_tokens == 0:
+        if work.prompt_tokens == 0 and work.has_forced:
             # Nothing comes before the first token, so nothing predicts it.
             work.publish_forced(None)
         self._waiting.add(work)

@@ -20,7 +20,7 @@ class RowRequest:
     """What a row has to do. Token ids are checked by the group, before the model sees them.
 
     `sampling.seed` is set. The answer begins with `forced_prefix`, which counts towards `max_tokens` and is measured
-    like any other token; a prompt's last tokens given as a prefix with no room behind it are thereby only scored.
+    like any other token, in all but its stages: nothing was drawn. With no room behind it, a text is only scored.
     A token of `end_ids` that is drawn (not forced) is delivered and ends the answer.
     """
 

@@ -22,14 +22,15 @@ class RowWork:
         self.sampling = request.sampling
         self.captures = request.captures
         self.prompt_tokens = len(request.prompt)
-        self.ids: list[int] = [*request.prompt, *request.forced_prefix]
-        self.read = 0
-        self.cached = 0
-        self.caches: list[Cache] | None = None
         room = context_length - self.prompt_tokens
         self._limit = min(request.max_tokens, room)
         self._limit_reason = FinishReason.MAX_TOKENS if request.max_tokens <= room else FinishReason.CONTEXT_FULL
-        self.drawn = len(request.forced_prefix)
+        forced = request.forced_prefix[: self._limit]
+        self.ids: list[int] = [*request.prompt, *forced]
+        self.read = 0
+        self.cached = 0
+        self.caches: list[Cache] | None = None
+        self.drawn = len(forced)
         """Tokens of the answer that are forced or drawn, those still on the device included."""
         self._forced_end = len(self.ids)
         self.published = self.prompt_tokens
@@ -38,8 +39,7 @@ class RowWork:
     @property
     def reusable(self) -> int:
         """How many ids may come from stored work: the last one is fed, and forced ones are measured, anew."""
-        forced = len(self.row.request.forced_prefix)
-        return max(0, (self.prompt_tokens if forced else len(self.ids)) - 1)
+        return max(0, (self.prompt_tokens if self.has_forced else len(self.ids)) - 1)
 
     @property
     def unread(self) -> int:

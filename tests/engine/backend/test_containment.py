@@ -187,6 +187,26 @@ async def test_a_failing_decode_step_spares_the_rows_in_preparation(
     caplog.clear()
 
 
+async def test_a_failing_step_takes_no_token_that_was_drawn_before_it(
+    loaded: LoadedModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The row with four tokens has left the batch when the model fails, its last token still on the device."""
+    decode_calls: list[int] = []
+
+    def is_due(_call: int, inputs: mx.array) -> bool:
+        decode_calls.extend([1] if inputs.shape == (2, 1) else [])
+        return len(decode_calls) >= 4 and inputs.shape == (1, 1)
+
+    group = MlxExecutionGroup(with_faults(loaded, is_due), StandingClock())
+
+    complete, failed = await outcomes(group, request(PROMPTS[0], 4), request(PROMPTS[2], 20))
+
+    assert complete == (await solo(loaded, request(PROMPTS[0], 4)), None)
+    assert failed[0].ids == greedy_reference(loaded, PROMPTS[2], 4)
+    assert isinstance(failed[1], InjectedError)
+    caplog.clear()
+
+
 async def test_a_reader_that_fails_leaves_the_other_rows_alone(loaded: LoadedModel) -> None:
     group = MlxExecutionGroup(loaded, StandingClock())
     row = group.submit(request(PROMPTS[0], 200))

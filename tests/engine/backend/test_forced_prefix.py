@@ -73,6 +73,12 @@ async def test_an_end_token_that_is_forced_ends_nothing(loaded: LoadedModel, gro
     assert len(answer.ids) > 2
 
 
+async def test_no_more_is_forced_than_may_be_answered(group: MlxExecutionGroup) -> None:
+    (answer,) = await answers(group, request(PROMPT, 2, forced_prefix=(8, 9, 10)))
+
+    assert answer.ids == [8, 9]
+
+
 async def test_a_text_is_scored_without_generating_anything(loaded: LoadedModel, group: MlxExecutionGroup) -> None:
     text = [index * 31 % VOCABULARY for index in range(1000)]
     row = group.submit(request([], len(text), forced_prefix=tuple(text), captures=EVERYTHING))
