@@ -100,7 +100,7 @@ def _connect_tab(tasks: TaskOwner, view: ChatView, chat: ChatPresenter) -> None:
     view.model_chosen.connect(chat.choose_model)
     view.draft_changed.connect(chat.change_draft)
     view.blank_submitted.connect(chat.explain_blank)
-    connect(view.send_requested, chat.send, tasks)
+    view.send_requested.connect(chat.send_soon)
     connect(view.stop_requested, chat.stop, tasks)
     connect(view.folder_chosen, chat.open_folder, tasks)
     connect(view.remedy_requested, chat.apply_remedy, tasks)

@@ -63,8 +63,3 @@ def branch_to(turns: Sequence[Turn], head: TurnId | None) -> tuple[Turn, ...]:
         path.append(turn)
         head = turn.parent
     return tuple(reversed(path))
-
-
-def versions_of(turns: Sequence[Turn], turn: Turn) -> tuple[Turn, ...]:
-    """`turn` and its siblings, oldest first."""
-    return tuple(other for other in turns if other.parent == turn.parent)

@@ -1,1 +1,1 @@
-"""Paths, resources, logging, single instance."""
+"""Folders, the log, single instance."""

@@ -6,11 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from app.desktop.folders import Folders, locate, make_private
 from app.desktop.log_file import start_logging, stop_logging
-from app.desktop.resources import resource
 from app.desktop.single_instance import InstanceLock
 
 
@@ -94,14 +91,3 @@ def test_a_killed_instance_holds_no_lock(tmp_path: Path) -> None:
     lock = InstanceLock.take(tmp_path / "lock")
     assert lock is not None
     lock.release()
-
-
-def test_resources_are_found_beside_the_code() -> None:
-    assert resource("starter.json").is_file()
-
-
-def test_resources_are_found_inside_a_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "frozen", "macosx_app", raising=False)
-    monkeypatch.setattr(sys, "executable", "/Applications/Candor.app/Contents/MacOS/python")
-
-    assert resource("starter.json") == Path("/Applications/Candor.app/Contents/Resources/resources/starter.json")
