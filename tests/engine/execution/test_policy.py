@@ -81,7 +81,7 @@ async def test_a_prompt_fits_up_to_the_exact_limit_and_unknown_figures_do_not_st
     assert policy.fits_preparation(group)
     group.next_preparation_tokens = 7
     assert not policy.fits_preparation(group)
-    group.preparing_tokens = None
+    group.preparing_tokens, group.next_preparation_tokens = None, 10
     assert policy.fits_preparation(group)
     group.preparing_tokens, group.next_preparation_tokens = 10, None
     assert policy.fits_preparation(group)

@@ -159,6 +159,30 @@ async def test_l19_a_hold_that_was_lifted_while_the_device_was_waited_for_starts
     assert group.calls[:4] == ["prune_cancelled", "reserve_residency", "acquire_execution", "advance"]
 
 
+async def test_l19_a_hold_that_was_there_before_the_device_was_waited_for_starts_no_new_turn() -> None:
+    group = FakeGroup(1)
+    group.rows = [1]
+    group.shares_execution = group.admission_held = True
+    group.on["advance"] = group.close
+
+    await drive(group, ManualClock())
+
+    assert group.calls[:4] == ["prune_cancelled", "reserve_residency", "acquire_execution", "advance"]
+
+
+async def test_l19_a_hold_that_comes_without_a_wait_governs_the_next_turn() -> None:
+    group = FakeGroup(1)
+
+    def hold() -> None:
+        group.admission_held = True
+
+    group.on = {"reserve_residency": hold, "advance": group.close}
+
+    await drive(group, ManualClock())
+
+    assert group.calls[:4] == ["prune_cancelled", "reserve_residency", "admit_next", "advance"]
+
+
 async def test_l23_work_that_comes_while_the_leases_are_given_back_is_not_forgotten() -> None:
     group = FakeGroup(1)
 
