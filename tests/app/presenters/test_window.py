@@ -2,6 +2,7 @@
 
 import asyncio
 
+from app.chats.chat_file import ChatFile
 from app.chats.store import ChatStore
 from app.presenters.chat import ChatPresenter
 from app.presenters.remedies import Remedy
@@ -181,3 +182,18 @@ async def test_an_engine_that_ends_while_it_starts_is_not_started_over_and_over(
 
     assert len(engine.folders) == listed + 1
     assert services.shelf.remedy is Remedy.TRY_AGAIN
+
+
+async def test_chats_that_cannot_be_read_are_said_and_leave_a_usable_window(
+    window: WindowPresenter, engine: ScriptedEngine, services: Services, file: ChatFile
+) -> None:
+    session = await asks(window.new_tab(), "one", engine)
+    await session.says("yes")
+    await window.quit()
+    file.rows("DROP TABLE chunks")
+
+    again = FakeWindowView()
+    await WindowPresenter(again, services, lambda view, chat: None).start()
+
+    assert "cannot be used" in again.engine_state
+    assert list(again.titles.values()) == ["New chat"]
