@@ -62,11 +62,11 @@ def token_records(records: TokenRecords) -> list[TokenRecord]:
 
 def tokens_of_records(stored: Iterable[TokenRecord]) -> TokenRecords:
     """The inverse. Raises `ValueError` for a number that is none."""
-    tokens = list(stored)
-    return TokenRecords(
-        tuple(_piece(token) for token in tokens),
-        tuple(None if token.logprobs is None else measured_of(token.logprobs) for token in tokens),
-    )
+    pieces, logprobs = [], []
+    for token in stored:
+        pieces.append(_piece(token))
+        logprobs.append(None if token.logprobs is None else measured_of(token.logprobs))
+    return TokenRecords(tuple(pieces), tuple(logprobs))
 
 
 def fields_record(value: Turn | Chat) -> dict[str, Any]:

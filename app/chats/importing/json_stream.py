@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-MAX_VALUE: Final = 2**28
-"""Code points of the biggest value that is read in one go."""
+MAX_VALUE: Final = 2**26
+"""Code points of the biggest value that is read in one go: a conversation with pictures in it can have so many."""
 
 _FIRST_READ: Final = 2**16
 _BLANKS: Final = " \t\n\r"
@@ -49,6 +49,8 @@ class JsonStream:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
+                if _SURROGATE_ESCAPE.search(self._text, self._at, end):
+                    value = _storable(value)
             except RecursionError as error:
                 raise DamagedJsonError("too deep") from error
             except ValueError as error:
@@ -57,9 +59,8 @@ class JsonStream:
                     raise DamagedJsonError("no JSON") from error
             else:
                 if self._is_at_end or not self._may_go_on(value, end):
-                    has_surrogates = _SURROGATE_ESCAPE.search(self._text, self._at, end) is not None
                     self._at = end
-                    return storable(value) if has_surrogates else value
+                    return value
             self._read_more()
 
     def elements(self) -> Iterator[None]:
@@ -112,15 +113,15 @@ class JsonStream:
         self._at = 0
 
 
-def storable(value: object) -> object:
+def _storable(value: object) -> object:
     """`value` with each half of a surrogate pair in its strings replaced by U+FFFD: nothing can store such a half."""
     match value:
         case str():
             return _SURROGATE.sub("\ufffd", value)
         case list():
-            return [storable(each) for each in value]
+            return [_storable(each) for each in value]
         case dict():
-            return {storable(key): storable(each) for key, each in value.items()}
+            return {_storable(key): _storable(each) for key, each in value.items()}
         case _:
             return value
 

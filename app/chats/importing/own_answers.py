@@ -19,6 +19,7 @@ from app.chats.exporting.schema import (
     turn_of_record,
 )
 from app.chats.importing.import_problems import not_recognised
+from app.chats.importing.json_stream import DamagedJsonError, JsonStream
 from app.chats.importing.own_chats import read_own_answer
 from app.chats.token_records import TokenRecords
 from engine.contracts import ProblemError
@@ -29,8 +30,13 @@ _MAX_CELL: Final = 2**27
 def answer_of_json(text: str) -> Answer:
     """Raises `ProblemError` when `text` is no answer that was exported."""
     with _recognised():
-        record = msgspec.json.decode(text, type=_AnswerFile)
-        return read_own_answer(record.answer)
+        stream = JsonStream(io.BytesIO(text.encode()))
+        fields = {name: read_own_answer(stream) if name == "answer" else stream.value() for name in stream.members()}
+        answer = fields.pop("answer", None)
+        msgspec.convert(fields, _AnswerHead)
+        if not isinstance(answer, Answer):
+            raise ValueError("no answer")
+        return answer
 
 
 def answer_of_csv(text: str) -> Answer:
@@ -41,10 +47,9 @@ def answer_of_csv(text: str) -> Answer:
         return Answer(turn_of_record(_turn_fields(rows[0]["answer"], records)), records)
 
 
-class _AnswerFile(msgspec.Struct):
+class _AnswerHead(msgspec.Struct):
     format: Literal["candor-answer"]
     version: Literal[1]
-    answer: dict[str, object]
 
 
 @contextmanager
@@ -52,7 +57,7 @@ def _recognised() -> Iterator[None]:
     """Whatever a file can be wrong in, it is not what was exported."""
     try:
         yield
-    except (msgspec.MsgspecError, csv.Error, ValueError, TypeError, RecursionError) as error:
+    except (msgspec.MsgspecError, DamagedJsonError, csv.Error, ValueError, TypeError, RecursionError) as error:
         raise ProblemError(not_recognised()) from error
 
 

@@ -1,4 +1,4 @@
-"""Conversations of Candor's own JSON, each read a turn at a time."""
+"""Conversations of Candor's own JSON, each read a token at a time."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ from app.chats.exporting.schema import TokenRecord, tokens_of_records, turn_of_r
 from app.chats.importing.growth import Entry, rooted, shown_at
 from app.chats.importing.json_stream import JsonStream
 from app.chats.importing.remarks import UNREADABLE, cut_messages, damaged_messages, damaged_tokens
-from app.chats.importing.untrusted import fields_of
 from app.chats.importing.values import Found, ImportedChat
-from app.chats.tree import Chat, TurnId, TurnState
+from app.chats.token_records import TokenRecords
+from app.chats.tree import Chat, Turn, TurnId, TurnState
 
 _LATEST_MS = 2**53
 
@@ -29,7 +29,7 @@ def read_own_chat(stream: JsonStream) -> Found:
     turns: list[_ReadTurn] = []
     for name in stream.members():
         if name == "turns" and stream.peek() == "[":
-            turns += [_read_turn(stream.value()) for _ in stream.elements()]
+            turns += [_read_turn(stream) for _ in stream.elements()]
         else:
             head[name] = stream.value()
     try:
@@ -39,9 +39,9 @@ def read_own_chat(stream: JsonStream) -> Found:
     return _assembled(chat, turns)
 
 
-def read_own_answer(record: object) -> Answer:
-    """The answer in the shape of a turn with tokens. Raises `ValueError` when it is damaged."""
-    read = _read_turn(record)
+def read_own_answer(stream: JsonStream) -> Answer:
+    """The turn with its tokens that comes next. Raises `ValueError` when it is damaged, and what the stream raises."""
+    read = _read_turn(stream)
     if read.answer is None or read.lost_tokens:
         raise ValueError("damaged answer")
     return read.answer
@@ -54,23 +54,44 @@ class _ReadTurn(NamedTuple):
     lost_tokens: bool = False
 
 
-def _read_turn(record: object) -> _ReadTurn:
-    fields = fields_of(record)
-    try:
-        turn = turn_of_record({name: value for name, value in fields.items() if name != "tokens"})
-    except msgspec.MsgspecError:
+def _read_turn(stream: JsonStream) -> _ReadTurn:
+    fields: dict[str, object] = {}
+    records: TokenRecords | None = TokenRecords()
+    if stream.peek() != "{":
+        fields["damaged"] = stream.value()
+    else:
+        for name in stream.members():
+            if name == "tokens" and stream.peek() == "[":
+                records = _read_tokens(stream)
+            else:
+                fields[name] = stream.value()
+    turn = _turn(fields)
+    if turn is None:
         return _ReadTurn(str(fields.get("id")), _key(fields.get("parent")), None)
-    key, parent = str(turn.id), _key(turn.parent)
-    if not 0 <= turn.created_ms < _LATEST_MS:
-        return _ReadTurn(key, parent, None)
-    if turn.state is TurnState.STREAMING:
-        # Nobody will ever go on with it.
-        turn = replace(turn, state=TurnState.INTERRUPTED)
+    lost_tokens = records is None or "tokens" in fields
+    return _ReadTurn(str(turn.id), _key(turn.parent), Answer(turn, records or TokenRecords()), lost_tokens)
+
+
+def _turn(fields: dict[str, object]) -> Turn | None:
     try:
-        records = tokens_of_records(msgspec.convert(fields.get("tokens", ()), tuple[TokenRecord, ...]))
+        turn = turn_of_record(fields)
+    except msgspec.MsgspecError:
+        return None
+    if not 0 <= turn.created_ms < _LATEST_MS:
+        return None
+    # Nobody will ever go on with an answer that was streaming.
+    return replace(turn, state=TurnState.INTERRUPTED) if turn.state is TurnState.STREAMING else turn
+
+
+def _read_tokens(stream: JsonStream) -> TokenRecords | None:
+    """All tokens of the array that comes next, or None where one is damaged."""
+    elements = stream.elements()
+    try:
+        return tokens_of_records(msgspec.convert(stream.value(), TokenRecord) for _ in elements)
     except (msgspec.MsgspecError, ValueError):
-        return _ReadTurn(key, parent, Answer(turn), lost_tokens=True)
-    return _ReadTurn(key, parent, Answer(turn, records))
+        for _ in elements:
+            stream.value()
+        return None
 
 
 def _assembled(chat: Chat, read: list[_ReadTurn]) -> Found:

@@ -103,27 +103,28 @@ def _conversations(stream: JsonStream) -> Iterator[Found | None]:
 def _own_or_foreign(stream: JsonStream) -> Iterator[Found | None]:
     """Candor's own chats are read as they come; anything else is one conversation and read as a whole."""
     fields: dict[str, object] = {}
-    has_chats = False
+    own = None
     for name in stream.members():
         if name == "chats" and stream.peek() == "[":
-            has_chats = True
-            _refuse_other_format(fields, CHATS_FORMAT)
+            own = CHATS_FORMAT
+            # Candor writes the format first. Where another program has put it last, it is only seen at the end.
+            _refuse_other_format({"format": own, "version": VERSION} | fields, own)
             for _ in stream.elements():
                 yield read_own_chat(stream)
+        elif name == "answer" and stream.peek() == "{":
+            own = ANSWER_FORMAT
+            yield _own_answer(stream)
         else:
             fields[name] = stream.value()
-    if has_chats:
-        return
-    if fields.get("format") == ANSWER_FORMAT:
-        yield _own_answer(fields)
-    else:
+    if own is None:
         yield _foreign(fields)
+    else:
+        _refuse_other_format(fields, own)
 
 
-def _own_answer(fields: Mapping[str, object]) -> Found:
-    _refuse_other_format(fields, ANSWER_FORMAT)
+def _own_answer(stream: JsonStream) -> Found:
     try:
-        return Found(_chat_of(read_own_answer(fields.get("answer"))))
+        return Found(_chat_of(read_own_answer(stream)))
     except ValueError:
         return Found(None, (UNREADABLE,))
 

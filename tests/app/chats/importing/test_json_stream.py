@@ -109,6 +109,17 @@ def test_a_value_that_is_too_deep_is_not_read() -> None:
         JsonStream(io.BytesIO(b"[" * 1_000_000)).value()
 
 
+def test_halves_of_pairs_are_replaced_however_deep_they_are() -> None:
+    for depth in range(50, 1_000, 50):
+        document = b"[" * depth + rb'"\ud83d"' + b"]" * depth
+        try:
+            value = JsonStream(io.BytesIO(document)).value()
+        except DamagedJsonError:
+            assert depth > 100
+        else:
+            assert json.dumps(value) == document.decode().replace("ud83d", "ufffd")
+
+
 def test_a_number_with_too_many_digits_is_damage() -> None:
     with pytest.raises(DamagedJsonError):
         JsonStream(io.BytesIO(b"1" * 10_000)).value()

@@ -93,6 +93,13 @@ def test_an_own_file_may_be_written_anew_by_another_program() -> None:
     assert chat_in(json.dumps(own_document(), indent=4)) == own.CHAT
 
 
+def test_an_own_file_may_have_its_fields_in_another_order() -> None:
+    assert chat_in(json.dumps(own_document(), sort_keys=True)) == own.CHAT
+
+    with pytest.raises(ProblemError, match="newer"):
+        imported(json.dumps(own_document(version=2), sort_keys=True))
+
+
 def test_fields_that_a_later_candor_may_add_are_passed_over() -> None:
     document = own_document(later={"a": [1]})
     document["chats"][0]["later"] = 1
