@@ -123,8 +123,9 @@ async def test_the_token_limit_ends_the_row(group: MlxExecutionGroup) -> None:
     assert row.finish_reason is FinishReason.MAX_TOKENS
 
 
-async def test_a_full_context_ends_the_row(group: MlxExecutionGroup) -> None:
-    row = group.submit(request([1] * (CONTEXT - 6), 50))
+async def test_a_full_context_ends_the_row() -> None:
+    group = MlxExecutionGroup(tiny_model(max_position_embeddings=40), StandingClock())
+    row = group.submit(request([1] * 34, 50))
     reader = asyncio.create_task(read(row))
     await run_until_idle(group)
 

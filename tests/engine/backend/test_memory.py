@@ -12,7 +12,7 @@ from engine.backend.loading import LoadedModel
 from engine.contracts import FinishReason, ProblemError
 from engine.sampling.mlx_lm_parts import import_part
 from tests.engine.backend.driving import StandingClock, greedy_reference, read, request, run_until_idle
-from tests.engine.backend.tiny import tiny_model
+from tests.engine.backend.tiny import VOCABULARY, tiny_model
 
 
 @pytest.fixture(scope="module")
@@ -84,14 +84,15 @@ def test_all_rows_count(loaded: LoadedModel) -> None:
 
 async def test_a_row_that_grows_beyond_the_memory_ends_as_if_the_context_were_full(loaded: LoadedModel) -> None:
     group = limited(loaded, 1)
-    row = group.submit(request([1, 2, 3], 2000))
+    prompt = [index * 7 % VOCABULARY for index in range(450)]
+    row = group.submit(request(prompt, 2000))
     reader = asyncio.create_task(read(row))
     await run_until_idle(group)
 
     answer = await reader
     assert row.finish_reason is FinishReason.CONTEXT_FULL
-    assert answer.ids == greedy_reference(loaded, [1, 2, 3], len(answer.ids))
-    assert 500 <= len(answer.ids) <= 512
+    assert answer.ids == greedy_reference(loaded, prompt, len(answer.ids))
+    assert 512 - 450 - 1 <= len(answer.ids) <= 512 - 450 + 1
 
 
 def test_unloading_gives_everything_back() -> None:
