@@ -84,7 +84,7 @@ def test_all_rows_count(loaded: LoadedModel) -> None:
 
 async def test_a_row_that_grows_beyond_the_memory_ends_as_if_the_context_were_full(loaded: LoadedModel) -> None:
     group = limited(loaded, 1)
-    prompt = [index * 7 % VOCABULARY for index in range(450)]
+    prompt = [index * 7 % VOCABULARY for index in range(250)]
     row = group.submit(request(prompt, 2000))
     reader = asyncio.create_task(read(row))
     await run_until_idle(group)
@@ -92,7 +92,7 @@ async def test_a_row_that_grows_beyond_the_memory_ends_as_if_the_context_were_fu
     answer = await reader
     assert row.finish_reason is FinishReason.CONTEXT_FULL
     assert answer.ids == greedy_reference(loaded, prompt, len(answer.ids))
-    assert 512 - 450 - 1 <= len(answer.ids) <= 512 - 450 + 1
+    assert 512 - 250 - 1 <= len(answer.ids) <= 512 - 250 + 1
 
 
 def test_unloading_gives_everything_back() -> None:
