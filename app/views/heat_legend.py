@@ -25,8 +25,7 @@ class HeatLegend(QWidget):
         super().__init__(parent)
         self.setFont(small_font(self.font()))
         self.setAccessibleName("Heatmap legend: model probability of each token, from 0 % (strong) to 100 % (pale)")
-        # Ignored: showing the legend must not change the height of its row, and so move the conversation.
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.hide()
 
     def sizeHint(self) -> QSize:

@@ -57,11 +57,11 @@ class PageView(QAbstractScrollArea):
         """Place the rows anew; paint from `only_below` on, or everything when the view scrolled. Waits while hidden."""
         if not self.isVisible():
             return
-        before = self.position.anchor
+        before = self.rows[:1]
         self.rows = self.position.place(self._height)
         self._derive_scroll_bar()
         self.jump.setHidden(self.position.following or not self.page.messages)
-        top = int(only_below) if self.position.anchor == before else 0
+        top = int(only_below) if self.rows[:1] == before else 0
         self.viewport().update(QRect(0, top, self.viewport().width(), self.viewport().height() - top))
 
     def scroll_by(self, pixels: float) -> None:

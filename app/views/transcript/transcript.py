@@ -124,9 +124,9 @@ class Transcript(SelectableView):
 
     def refresh(self, only_below: float = 0.0) -> None:
         """As the page's; a token that moved away from under the mouse is not hovered any more."""
-        before = self.position.anchor
+        before = self.rows[:1]
         super().refresh(only_below)
-        if self.position.anchor != before:
+        if self.rows[:1] != before:
             self._hover(None)
 
     def _append(self, key: str, pieces: Sequence[TokenPiece], logprobs: Sequence[TokenLogprobs | None] | None) -> None:

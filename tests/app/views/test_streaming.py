@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.main_window import MainWindow
 from app.views.transcript import Transcript
-from engine.contracts import Role
+from engine.contracts import Part, Role
 from tests.app.views.tokens import words
 
 PARAGRAPHS = "".join(f"Paragraph {number} with some words in it.\n" for number in range(300))
@@ -144,6 +144,17 @@ def test_a_frame_shows_all_that_changed_though_it_paints_no_more(transcript: Tra
     before = shown.copy()
     transcript.viewport().repaint()
     assert shown == before
+
+
+def test_thinking_and_answer_stand_apart(transcript: Transcript) -> None:
+    transcript.begin_message("answer", Role.ASSISTANT)
+    transcript.append_pieces("answer", words("Hm. ", part=Part.THINKING), None)
+    transcript.append_pieces("answer", words("Yes.", start=4), None)
+    transcript.show_arrived()
+    thinking, answer = (row for row in transcript.rows if transcript.page.is_block(row.message, row.row))
+
+    assert transcript.page.text_origin(answer).y() > thinking.top + thinking.height
+    assert transcript.page.text_origin(answer).x() < transcript.page.text_origin(thinking).x()
 
 
 def test_clearing_takes_everything_away_at_once(transcript: Transcript) -> None:

@@ -42,8 +42,10 @@ def test_the_card_stays_in_a_pane_that_has_hardly_room_for_it(pane: ChatPane) ->
     window = pane.window()
     window.resize(window.minimumSize())
     pane.card.show_token(HoveredToken(PIECE, MEASURED, QRect(QPoint(100, 60), CELL)), pane.transcript.viewport())
+    card = pane.card.geometry().adjusted(SHADOW, SHADOW, -SHADOW, -SHADOW)
 
-    assert pane.rect().top() <= pane.card.geometry().top() + SHADOW
+    assert card.top() >= 0
+    assert card.bottom() - pane.rect().bottom() <= max(0, card.height() - pane.height())
 
 
 def test_the_chosen_token_is_outlined_and_its_bar_as_long_as_its_probability(pane: ChatPane) -> None:

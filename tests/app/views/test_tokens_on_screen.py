@@ -102,6 +102,15 @@ def test_a_special_token_has_a_cell_after_the_answer(transcript: Transcript) -> 
     assert cells[2].rectangle.top() > cells[1].rectangle.bottom()
 
 
+def test_white_space_at_which_a_line_is_broken_has_no_cell_of_its_own(transcript: Transcript) -> None:
+    pieces = words("several words that fill more than one line of the column " * 4)
+    show(transcript, pieces)
+    cells = [cell.token for cell in cells_on_screen(transcript)]
+
+    assert len(list(transcript.page.layout(0, 0).lines)) > 1
+    assert cells == list(range(len(pieces)))
+
+
 def test_hebrew_cells_run_from_right_to_left(transcript: Transcript) -> None:
     show(transcript, words("שלום עולם"))
     first, second = sorted(cells_on_screen(transcript), key=lambda cell: cell.token)
@@ -120,6 +129,21 @@ def test_hovering_a_token_shows_its_card_and_leaving_hides_it(pane: ChatPane, qt
     assert pane.rect().contains(pane.card.geometry().center())
 
     QApplication.sendEvent(pane.transcript.viewport(), QEvent(QEvent.Type.Leave))
+    assert not pane.card.isVisible()
+
+
+def test_the_card_leaves_with_its_token(pane: ChatPane) -> None:
+    show(pane.transcript, words("The quick brown fox\n" * 60))
+    move_mouse(pane.transcript, cells_on_screen(pane.transcript)[9].rectangle.center())
+    assert pane.card.isVisible()
+    pane.transcript.scroll_by(-30)
+    assert not pane.card.isVisible()
+
+    pane.transcript.jump_to_end()
+    move_mouse(pane.transcript, cells_on_screen(pane.transcript)[9].rectangle.center())
+    assert pane.card.isVisible()
+    pane.begin_message("next", Role.ASSISTANT, "One more answer moves everything up.")
+    pane.transcript.show_arrived()
     assert not pane.card.isVisible()
 
 

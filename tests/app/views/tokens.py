@@ -1,7 +1,7 @@
 """Tokens for transcripts, as the text layer would cut them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from PySide6.QtCore import QPointF
 
@@ -29,17 +29,23 @@ def single_bytes(text: str) -> list[TokenPiece]:
     return pieces
 
 
-def texts(pieces: Iterable[TokenPiece]) -> list[str]:
-    return [piece.text for piece in pieces]
-
-
 def cells_on_screen(transcript: Transcript) -> list[TokenPlace]:
-    """The cells of the viewport as the mouse finds them, in reading order, each once."""
+    """The cells of the viewport as a mouse finds them that sweeps over every line, in reading order, each once."""
     found: dict[tuple[int, int, float, float], TokenPlace] = {}
-    column, last = transcript.page.column, transcript.rows[-1]
-    for y in range(0, round(last.top + last.height), 5):
+    column = transcript.page.column
+    for y in _line_middles(transcript):
         for x in range(round(column.left), round(column.left + column.width)):
             cell = token_at(transcript.page, transcript.rows, QPointF(x, y), transcript.text_font())
             if cell is not None:
                 found.setdefault((cell.message, cell.token, cell.rectangle.x(), cell.rectangle.y()), cell)
     return list(found.values())
+
+
+def _line_middles(transcript: Transcript) -> Iterator[float]:
+    page = transcript.page
+    for row in transcript.rows:
+        if page.is_block(row.message, row.row):
+            for line in page.layout(row.message, row.row - 1).lines:
+                yield page.text_origin(row).y() + line.rect().center().y()
+        else:
+            yield row.top + row.height / 2
