@@ -1,10 +1,13 @@
 """The content of one message of a ChatGPT export."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.chats.importing.untrusted import fields_of, items_of, text_of, word_of
 from app.chats.importing.values import left_out
+
+_BACKTICKS = re.compile("`+")
 
 
 class Content(NamedTuple):
@@ -59,7 +62,6 @@ def _fenced(text: str) -> str:
     """A code block that the text cannot end."""
     if not text:
         return ""
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"

@@ -39,20 +39,20 @@ def grown(entries: Iterable[Entry]) -> Growth:
     ordered, cut = rooted(entries)
     shown = shown_at(ordered)
     children = Counter(shown[entry.parent] for entry in ordered if entry.turn is not None)
-    turns: list[Turn] = []
+    messages: list[list[Turn]] = []
     places: dict[str | None, TurnId | None] = {None: None}
     for entry in ordered:
         above = shown[entry.parent]
         place = places[above]
         if entry.turn is None:
             places[entry.key] = place
-        elif place is not None and children[above] == 1 and _goes_on(turns[place - 1], entry.turn):
-            turns[place - 1] = _joined(turns[place - 1], entry.turn)
+        elif place is not None and children[above] == 1 and _goes_on(messages[place - 1][0], entry.turn):
+            messages[place - 1].append(entry.turn)
             places[entry.key] = place
         else:
-            places[entry.key] = TurnId(len(turns) + 1)
-            turns.append(replace(entry.turn, id=TurnId(len(turns) + 1), parent=place))
-    return Growth(tuple(turns), places, cut)
+            places[entry.key] = TurnId(len(messages) + 1)
+            messages.append([replace(entry.turn, id=TurnId(len(messages) + 1), parent=place)])
+    return Growth(tuple(map(_joined, messages)), places, cut)
 
 
 def rooted(entries: Iterable[Entry]) -> tuple[list[Entry], int]:
@@ -113,15 +113,19 @@ def _goes_on(answer: Turn, turn: Turn) -> bool:
     return answer.role is Role.ASSISTANT and turn.role is Role.ASSISTANT
 
 
-def _joined(answer: Turn, rest: Turn) -> Turn:
+def _joined(messages: Sequence[Turn]) -> Turn:
+    """The first message with the words of all."""
+    first, *rest = messages
+    if not rest:
+        return first
     return replace(
-        answer,
-        text=_paragraphs(answer.text, rest.text),
-        thinking=_paragraphs(answer.thinking, rest.thinking),
-        model=answer.model or rest.model,
-        created_ms=answer.created_ms or rest.created_ms,
+        first,
+        text=_paragraphs(message.text for message in messages),
+        thinking=_paragraphs(message.thinking for message in messages),
+        model=next((message.model for message in messages if message.model), None),
+        created_ms=next((message.created_ms for message in messages if message.created_ms), 0),
     )
 
 
-def _paragraphs(*texts: str) -> str:
+def _paragraphs(texts: Iterable[str]) -> str:
     return "\n\n".join(text for text in texts if text)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.chats.importing.growth import Entry, grown
 from app.chats.importing.remarks import NO_MESSAGES, damaged_messages, missing_parts
-from app.chats.importing.untrusted import fields_of, items_of, ms_of, name_of, text_of, word_of
+from app.chats.importing.untrusted import fields_of, items_of, ms_of, name_of, text_of, title_of, word_of
 from app.chats.importing.values import Found, ImportedChat, left_out
 from app.chats.tree import Chat, ChatId, Turn, TurnId
 from engine.contracts import Role
@@ -34,7 +34,7 @@ def read_lm_studio(record: Mapping[str, object]) -> Found:
     if not any(turn.role is not Role.SYSTEM for turn in tree.turns):
         return Found(None, (*remarks, NO_MESSAGES))
     head = tree.places[next(each.key for each in reversed(versions) if each.is_selected)]
-    chat = Chat(id=ChatId(0), title=text_of(record.get("name")), head=head, turns=tree.turns)
+    chat = Chat(id=ChatId(0), title=title_of(record.get("name")), head=head, turns=tree.turns)
     return Found(ImportedChat(chat), remarks)
 
 

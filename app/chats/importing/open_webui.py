@@ -10,7 +10,7 @@ from typing import NamedTuple
 from app.chats.importing.growth import Entry, grown, in_order_of_children
 from app.chats.importing.open_webui_content import Content, content_of
 from app.chats.importing.remarks import NO_MESSAGES, cut_messages, damaged_messages, missing_parts
-from app.chats.importing.untrusted import fields_of, items_of, key_of, keys_of, ms_of, name_of, text_of
+from app.chats.importing.untrusted import fields_of, items_of, key_of, keys_of, ms_of, name_of, text_of, title_of
 from app.chats.importing.values import Found, ImportedChat
 from app.chats.tree import Chat, ChatId, Turn, TurnId, TurnState
 from engine.contracts import Role
@@ -39,7 +39,7 @@ def read_open_webui(record: Mapping[str, object]) -> Found:
     if not any(turn.role is not Role.SYSTEM for turn in tree.turns):
         return Found(None, (*remarks, NO_MESSAGES))
     head = tree.places.get(key_of(fields_of(chat.get("history")).get("currentId"))) or tree.turns[-1].id
-    title = text_of(chat.get("title")) or text_of(record.get("title"))
+    title = title_of(chat.get("title")) or title_of(record.get("title"))
     return Found(ImportedChat(Chat(id=ChatId(0), title=title, head=head, turns=tree.turns)), remarks)
 
 

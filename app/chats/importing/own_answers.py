@@ -31,11 +31,15 @@ def answer_of_json(text: str) -> Answer:
     """Raises `ProblemError` when `text` is no answer that was exported."""
     with _recognised():
         stream = JsonStream(io.BytesIO(text.encode()))
-        fields = {name: read_own_answer(stream) if name == "answer" else stream.value() for name in stream.members()}
-        answer = fields.pop("answer", None)
-        msgspec.convert(fields, _AnswerHead)
-        if not isinstance(answer, Answer):
-            raise ValueError("no answer")
+        head: dict[str, object] = {}
+        answers: list[Answer] = []
+        for name in stream.members():
+            if name == "answer":
+                answers.append(read_own_answer(stream))
+            else:
+                head[name] = stream.value()
+        msgspec.convert(head, _AnswerHead)
+        (answer,) = answers
         return answer
 
 

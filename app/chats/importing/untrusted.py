@@ -5,11 +5,17 @@ from collections.abc import Mapping, Sequence
 _MOST_SECONDS = 10**11
 """As seconds this is the year 5138, as milliseconds 1973: nothing that is imported is of either time."""
 _LATEST_MS = 2**53
+_LONGEST_TITLE = 200
 
 
 def text_of(value: object) -> str:
     """A string; "" for what is none."""
     return value if isinstance(value, str) else ""
+
+
+def title_of(value: object) -> str:
+    """A title on one line that a list can show."""
+    return " ".join(text_of(value)[: 2 * _LONGEST_TITLE].split())[:_LONGEST_TITLE]
 
 
 def word_of(value: object) -> str:

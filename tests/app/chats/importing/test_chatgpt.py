@@ -160,6 +160,12 @@ def test_conversations_without_messages_are_skipped_with_a_note() -> None:
     assert len(found) == 3
 
 
+def test_a_title_is_one_line_that_a_list_can_show() -> None:
+    conversation = chatgpt_line(message("user", "Hi")) | {"title": "two\nlines " + "x" * 10_000}
+
+    assert chat_in([conversation]).title == "two lines " + "x" * 190
+
+
 def test_a_single_conversation_may_stand_alone() -> None:
     assert branch(chat_in(chatgpt_line(message("user", "Hi")))) == ["Hi"]
 

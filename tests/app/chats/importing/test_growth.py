@@ -60,6 +60,18 @@ def test_an_answer_in_several_messages_is_one() -> None:
     assert tree.places["a"] == tree.places["c"] == tree.turns[1].id
 
 
+def test_an_answer_in_very_many_messages_is_joined_in_one_go() -> None:
+    """Words added one after the other would be copied 20,000 times."""
+    word = "x" * 1_000
+    keys = [str(number) for number in range(20_000)]
+    parents = [None, *keys]
+    pairs = zip(keys, parents, strict=False)
+
+    tree = grown(Entry(key, parent, turn(word, Role.ASSISTANT)) for key, parent in pairs)
+
+    assert len(tree.turns[0].text) == 20_000 * 1_002 - 2
+
+
 def test_an_answer_that_branches_is_not_joined() -> None:
     tree = grown(
         [entry("q", None), *(entry(key, parent, Role.ASSISTANT) for key, parent in ("aq", "ba", "ca"))],
