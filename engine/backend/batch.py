@@ -1,4 +1,4 @@
-"""Decodes all active rows together, one token each, and reads the tokens one step later."""
+"""Decodes all active rows together, one token each, read one step later."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

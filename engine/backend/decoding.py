@@ -1,4 +1,4 @@
-"""The life of active rows: joining the batch, being decoded, and leaving it."""
+"""The life of active rows, from joining the batch to leaving it."""
 
 from engine.backend.batch import DecodeBatch, Step
 from engine.backend.footprint import BLOCK
@@ -7,7 +7,7 @@ from engine.backend.memory import KvMemory
 from engine.backend.reuse import CacheReuse
 from engine.backend.step_sampler import CreateSampler, StepSampler
 from engine.backend.work import RowWork
-from engine.contracts import FinishReason
+from engine.contracts import Clock, FinishReason
 
 _ROOM_TO_GO_ON = 2
 """A row that leaves the batch may have one more token on the device."""
@@ -16,8 +16,11 @@ _ROOM_TO_GO_ON = 2
 class Decoding:
     """The active rows of a group: those in the batch, and those whose last token is still on the device."""
 
-    def __init__(self, loaded: LoadedModel, create_sampler: CreateSampler, reuse: CacheReuse, memory: KvMemory) -> None:
+    def __init__(
+        self, loaded: LoadedModel, clock: Clock, create_sampler: CreateSampler, reuse: CacheReuse, memory: KvMemory
+    ) -> None:
         self._loaded = loaded
+        self._clock = clock
         self._sampler = StepSampler(create_sampler)
         self._reuse = reuse
         self._memory = memory
@@ -65,9 +68,16 @@ class Decoding:
             self._reuse.keep(work)
         return slow
 
-    def settle(self) -> None:
-        """Wait until the device is idle. Raises like `advance`."""
+    def advance_alone(self) -> tuple[list[RowWork], float]:
+        """One step from an idle device to an idle device, with the milliseconds it took. Else like `advance`.
+
+        What the device does next is then measured rightly too.
+        """
         self._batch.settle()
+        started = self._clock.now_ms()
+        slow = self.advance()
+        self._batch.settle()
+        return slow, self._clock.now_ms() - started
 
     def take_dropped(self) -> list[RowWork]:
         """Take out the rows that nobody waits for any more, with their caches."""

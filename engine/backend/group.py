@@ -50,14 +50,13 @@ class MlxExecutionGroup:
         create_sampler: CreateSampler = Chain,
     ) -> None:
         self._loaded = loaded
-        self._clock = clock
         self._limits = limits or GroupLimits()
         self._memory = KvMemory(loaded, self._limits.memory_bytes)
         self._store = PrefixStore(self._limits.store_bytes)
         self._reuse = CacheReuse(loaded, self._store)
         self._waiting = WaitingRows()
         self._preparation = Preparation(loaded, clock)
-        self._decoding = Decoding(loaded, create_sampler, self._reuse, self._memory)
+        self._decoding = Decoding(loaded, clock, create_sampler, self._reuse, self._memory)
         self._changed = asyncio.Event()
         self._tasks = ExclusiveTasks(self._changed.set)
         self._hold = AdmissionHold(self._changed.set)
@@ -226,7 +225,7 @@ class MlxExecutionGroup:
         self._tasks.advance()
 
     async def advance(self) -> None:
-        self._decode()
+        self._waiting.rest(self._decoding.advance())
 
     async def advance_preparation(self) -> None:
         self._prepare(self._loaded.chunk_alone.tokens, self._loaded.chunk_alone, UNIT_MS)
@@ -234,7 +233,8 @@ class MlxExecutionGroup:
     async def advance_mixed(self, token_budget: float) -> None:
         chunk = self._loaded.chunk_beside
         try:
-            step_ms = self._decode_timed()
+            slow, step_ms = self._decoding.advance_alone()
+            self._waiting.rest(slow)
         except Exception as error:  # noqa: BLE001 - a border: raised from here, it would end every row of the group
             self.fail_active(error)
             step_ms = UNIT_MS
@@ -277,17 +277,6 @@ class MlxExecutionGroup:
             self._preparation.add(work)
         else:
             self._decoding.add(work)
-
-    def _decode(self) -> None:
-        self._waiting.rest(self._decoding.advance())
-
-    def _decode_timed(self) -> float:
-        """One step from an idle device to an idle device, so that neither it nor what follows is mismeasured."""
-        self._decoding.settle()
-        started = self._clock.now_ms()
-        self._decode()
-        self._decoding.settle()
-        return self._clock.now_ms() - started
 
     def _prepare(self, tokens: int, chunk: ChunkSize, target_ms: float) -> None:
         outcome = self._preparation.advance(tokens, chunk, target_ms)

@@ -1,4 +1,4 @@
-"""Gives rows their caches, and keeps them when a row is done."""
+"""Where rows get their caches from, with what becomes of them afterwards."""
 
 import copy
 import logging

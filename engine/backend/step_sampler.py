@@ -1,4 +1,4 @@
-"""Draws and measures one token for every row of a step, and keeps one row's failure its own."""
+"""Draws one token for every row of a step, while one row's failure stays its own."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol

@@ -64,7 +64,8 @@ class Chain:
             return Draw(best, raw, adjusted, _only(best, adjusted), ())
         filtered = self._filter(adjusted)
         last = filtered[-1][1] if filtered else adjusted
-        scaled = last / self._temperature
+        # From the largest down: a tiny temperature must not divide anything but it to infinity.
+        scaled = (last - mx.max(last, axis=-1, keepdims=True)) / self._temperature
         tokens = _categorical(scaled, draw_keys([(s, row.number) for s, row in zip(self._seeds, rows, strict=True)]))
         if self._any_greedy:
             tokens = mx.where(self._greedy, best, tokens)

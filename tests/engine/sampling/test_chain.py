@@ -75,11 +75,19 @@ def test_draws_follow_the_distribution() -> None:
 def test_filters_keep_what_mlx_lm_keeps(settings: SamplingSettings, expected: Callable[[mx.array], mx.array]) -> None:
     table = logits(1)
 
-    drawn = draw([SamplingSettings(seed=0), settings], mx.concatenate([table, table])).drawn[1:]
+    drawn = draw([SamplingSettings(seed=0), settings], mx.concatenate([table, table])).filtered[-1][1][1:]
 
     reference = expected(table - mx.logsumexp(table, axis=-1, keepdims=True))
     assert mx.allclose(drawn, reference, atol=1e-5).item()
     assert mx.any(reference == -math.inf).item()
+
+
+def test_the_smallest_temperature_takes_the_best_token() -> None:
+    table = logits(4)
+
+    drawn = tokens([SamplingSettings(temperature=1e-38, seed=row) for row in range(4)], table, 0)
+
+    assert drawn == mx.argmax(table, axis=-1).tolist()
 
 
 def test_a_top_k_beyond_the_vocabulary_keeps_everything() -> None:
