@@ -61,15 +61,38 @@ class CapturePlan(NamedTuple):
 
 def measure(draw: Draw, plan: CapturePlan) -> Measured:
     """Add what is wanted of a draw to the step's graph. Nothing of vocabulary size is kept by the result."""
-    measured = measure_tokens(draw.raw, draw.tokens, plan)
-    return _with_stages(measured, draw) if plan.stages else measured
+    if not any(plan):
+        return Measured()
+    total, entropy = _normalise(draw.raw, plan)
+    measured = _under_the_model(draw.raw, draw.tokens, plan, total, entropy)
+    return _with_stages(measured, draw, total) if plan.stages else measured
 
 
 def measure_tokens(raw: mx.array, tokens: mx.array, plan: CapturePlan) -> Measured:
     """Measure given `tokens` [rows] under the model's logits `raw` [rows, vocabulary], float32; never any stages."""
-    if not any(plan):
-        return Measured()
-    total = mx.logsumexp(raw, axis=-1, keepdims=True)
+    return _under_the_model(raw, tokens, plan, *_normalise(raw, plan)) if any(plan) else Measured()
+
+
+def _normalise(raw: mx.array, plan: CapturePlan) -> tuple[mx.array, mx.array | None]:
+    """The logarithm of the sum of exponentials [rows, 1]; with it, if wanted, the entropy in nats [rows].
+
+    With z = exp(x - max x) and Z = sum z, it is max x + ln Z, and H = ln Z - sum(z (x - max x)) / Z. Exponentials are
+    what measuring costs on a CPU, so they are taken once.
+    """
+    if not plan.entropy:
+        return mx.logsumexp(raw, axis=-1, keepdims=True), None
+    largest = mx.max(raw, axis=-1, keepdims=True)
+    below = raw - largest
+    weights = mx.exp(below)
+    mass = weights.sum(axis=-1, keepdims=True)
+    # A token of probability 0 adds nothing, though it may be infinitely far below.
+    spread = mx.where(weights > 0, weights * below, 0.0).sum(axis=-1, keepdims=True)
+    return largest + mx.log(mass), (mx.log(mass) - spread / mass)[:, 0]
+
+
+def _under_the_model(
+    raw: mx.array, tokens: mx.array, plan: CapturePlan, total: mx.array, entropy: mx.array | None
+) -> Measured:
     at_tokens = mx.take_along_axis(raw, tokens[:, None], axis=-1)
     candidates = top_ids(raw, plan.top_k) if plan.top_k else None
     return Measured(
@@ -77,32 +100,37 @@ def measure_tokens(raw: mx.array, tokens: mx.array, plan: CapturePlan) -> Measur
         top_ids=candidates,
         top=mx.take_along_axis(raw, candidates, axis=-1) - total if candidates is not None else None,
         rank=(raw > at_tokens).sum(axis=-1) if plan.rank else None,
-        entropy=_entropy(raw, total) if plan.entropy else None,
+        entropy=entropy,
     )
 
 
-def _entropy(raw: mx.array, total: mx.array) -> mx.array:
-    """H = -sum(p ln p) in nats over the vocabulary; a token of probability 0 adds nothing."""
-    logprobs = raw - total
-    probabilities = mx.exp(logprobs)
-    return -mx.where(probabilities > 0, probabilities * logprobs, 0.0).sum(axis=-1)
-
-
-def _with_stages(measured: Measured, draw: Draw) -> Measured:
+def _with_stages(measured: Measured, draw: Draw, total: mx.array) -> Measured:
     columns = draw.tokens[:, None]
     if measured.top_ids is not None:
         columns = mx.concatenate([columns, measured.top_ids], axis=-1)
-    cut = mx.full(columns.shape, -1, dtype=mx.int32)
-    for place, (_, logprobs) in enumerate(draw.filtered):
-        excluded = mx.take_along_axis(logprobs, columns, axis=-1) == -float("inf")
-        cut = mx.where((cut < 0) & excluded, place, cut)
+    if draw.adjusted is not draw.raw:
+        total = mx.logsumexp(draw.adjusted, axis=-1, keepdims=True)
     return measured._replace(
-        adjusted=_logprobs_at(draw.adjusted, columns),
-        drawn=_logprobs_at(draw.drawn, columns),
-        cut=cut,
+        adjusted=mx.take_along_axis(draw.adjusted, columns, axis=-1) - total,
+        drawn=_drawn_at(draw, columns),
+        cut=_cut_at(draw, columns),
         cut_names=tuple(name for name, _ in draw.filtered),
     )
 
 
-def _logprobs_at(logits: mx.array, columns: mx.array) -> mx.array:
-    return mx.take_along_axis(logits, columns, axis=-1) - mx.logsumexp(logits, axis=-1, keepdims=True)
+def _drawn_at(draw: Draw, columns: mx.array) -> mx.array:
+    """Log-probabilities in the distribution drawn from; a greedy row's holds nothing but its token."""
+    only = mx.where(columns == draw.tokens[:, None], 0.0, -float("inf"))
+    if draw.drawn is None:
+        return only
+    total = mx.logsumexp(draw.drawn, axis=-1, keepdims=True)
+    return mx.where(draw.greedy[:, None], only, mx.take_along_axis(draw.drawn, columns, axis=-1) - total)
+
+
+def _cut_at(draw: Draw, columns: mx.array) -> mx.array:
+    """The place of the first filter that excluded each token, or -1."""
+    cut = mx.full(columns.shape, -1, dtype=mx.int32)
+    for place, (_, logprobs) in enumerate(draw.filtered):
+        excluded = mx.take_along_axis(logprobs, columns, axis=-1) == -float("inf")
+        cut = mx.where((cut < 0) & excluded, place, cut)
+    return cut

@@ -22,14 +22,16 @@ class Draw(NamedTuple):
     """The tokens of one step with the distributions they came from; every array is still lazy.
 
     `tokens` [rows]. `raw`, `adjusted`, `drawn` [rows, vocabulary], float32: the model's logits; after bias and
-    penalties; the unnormalised log-probabilities drawn from. `filtered` holds the adjusted log-probabilities after
-    each filter, by its name, as far as a filter did anything.
+    penalties (the same array as `raw` when there are none); the unnormalised log-probabilities drawn from, of the rows
+    that are not `greedy` [rows], None when all are. `filtered` holds the adjusted log-probabilities after each filter,
+    by its name, as far as a filter did anything.
     """
 
     tokens: mx.array
     raw: mx.array
     adjusted: mx.array
-    drawn: mx.array
+    drawn: mx.array | None
+    greedy: mx.array
     filtered: tuple[tuple[str, mx.array], ...]
 
 
@@ -61,7 +63,7 @@ class Chain:
         adjusted = self._adjust(raw, inputs, [row.recent for row in rows])
         best = mx.argmax(adjusted, axis=-1)
         if self._all_greedy:
-            return Draw(best, raw, adjusted, _only(best, adjusted), ())
+            return Draw(best, raw, adjusted, None, self._greedy, ())
         filtered = self._filter(adjusted)
         last = filtered[-1][1] if filtered else adjusted
         # From the largest down: a tiny temperature must not divide anything but it to infinity.
@@ -69,8 +71,7 @@ class Chain:
         tokens = _categorical(scaled, draw_keys([(s, row.number) for s, row in zip(self._seeds, rows, strict=True)]))
         if self._any_greedy:
             tokens = mx.where(self._greedy, best, tokens)
-            scaled = mx.where(self._greedy[:, None], _only(best, adjusted), scaled)
-        return Draw(tokens, raw, adjusted, scaled, filtered)
+        return Draw(tokens, raw, adjusted, scaled, self._greedy, filtered)
 
     def _filter(self, adjusted: mx.array) -> tuple[tuple[str, mx.array], ...]:
         stages: list[tuple[str, mx.array]] = []
@@ -85,12 +86,6 @@ class Chain:
                 stages.append((kind.name, after))
                 before = after
         return tuple(stages)
-
-
-def _only(best: mx.array, like: mx.array) -> mx.array:
-    """A distribution that holds nothing but `best`: 0 there, -inf elsewhere."""
-    places = mx.arange(like.shape[-1])[None]
-    return mx.where(places == best[:, None].astype(places.dtype), 0.0, -float("inf"))
 
 
 def _categorical(logits: mx.array, keys: mx.array) -> mx.array:

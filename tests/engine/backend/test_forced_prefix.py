@@ -8,8 +8,10 @@ import pytest
 
 from engine.backend.group import GroupLimits, MlxExecutionGroup
 from engine.backend.loading import LoadedModel
+from engine.backend.scoring import scoring_request
 from engine.contracts import CaptureSettings, FinishReason, SamplingSettings
 from tests.engine.backend.driving import (
+    ManualCancellation,
     StandingClock,
     answers,
     full_logprobs,
@@ -81,7 +83,7 @@ async def test_no_more_is_forced_than_may_be_answered(group: MlxExecutionGroup) 
 
 async def test_a_text_is_scored_without_generating_anything(loaded: LoadedModel, group: MlxExecutionGroup) -> None:
     text = [index * 31 % VOCABULARY for index in range(1000)]
-    row = group.submit(request([], len(text), forced_prefix=tuple(text), captures=EVERYTHING))
+    row = group.submit(scoring_request(tuple(text), EVERYTHING, ManualCancellation()))
     neighbour = asyncio.create_task(read(group.submit(request(PROMPT, 25))))
     reader = asyncio.create_task(read(row))
     while not (reader.done() and neighbour.done()):
@@ -98,6 +100,18 @@ async def test_a_text_is_scored_without_generating_anything(loaded: LoadedModel,
     assert math.fsum(found) == pytest.approx(expected.sum().item(), rel=1e-5, abs=1e-3)
     assert all(record.rank is not None and record.entropy is not None for record in scored.logprobs if record)
     assert (await neighbour).ids == greedy_reference(loaded, PROMPT, 25)
+
+
+async def test_a_text_is_scored_after_a_context(loaded: LoadedModel, group: MlxExecutionGroup) -> None:
+    whole = await solo(loaded, request(PROMPT, 12, captures=EVERYTHING))
+
+    (scored,) = await answers(
+        group, scoring_request(tuple(whole.ids), EVERYTHING, ManualCancellation(), context=tuple(PROMPT))
+    )
+
+    assert scored.ids == whole.ids
+    assert [it.rank for it in scored.logprobs if it] == [it.rank for it in whole.logprobs if it]
+    assert len([it for it in scored.logprobs if it]) == 12
 
 
 async def test_a_scored_row_waits_for_a_slow_reader(loaded: LoadedModel) -> None:
