@@ -8,10 +8,8 @@ import pytest
 
 from engine.backend.group import GroupLimits, MlxExecutionGroup
 from engine.backend.loading import LoadedModel
-from engine.backend.scoring import scoring_request
 from engine.contracts import CaptureSettings, FinishReason, SamplingSettings
 from tests.engine.backend.driving import (
-    ManualCancellation,
     StandingClock,
     answers,
     full_logprobs,
@@ -83,7 +81,7 @@ async def test_no_more_is_forced_than_may_be_answered(group: MlxExecutionGroup) 
 
 async def test_a_text_is_scored_without_generating_anything(loaded: LoadedModel, group: MlxExecutionGroup) -> None:
     text = [index * 31 % VOCABULARY for index in range(1000)]
-    row = group.submit(scoring_request(tuple(text), EVERYTHING, ManualCancellation()))
+    row = group.submit(request([], len(text), forced_prefix=tuple(text), captures=EVERYTHING))
     neighbour = asyncio.create_task(read(group.submit(request(PROMPT, 25))))
     reader = asyncio.create_task(read(row))
     while not (reader.done() and neighbour.done()):
@@ -106,7 +104,7 @@ async def test_a_text_is_scored_after_a_context(loaded: LoadedModel, group: MlxE
     whole = await solo(loaded, request(PROMPT, 12, captures=EVERYTHING))
 
     (scored,) = await answers(
-        group, scoring_request(tuple(whole.ids), EVERYTHING, ManualCancellation(), context=tuple(PROMPT))
+        group, request(PROMPT, len(whole.ids), forced_prefix=tuple(whole.ids), captures=EVERYTHING)
     )
 
     assert scored.ids == whole.ids
