@@ -95,8 +95,7 @@ class StreamDelivery(_Counting):
         return None
 
     async def report(self, progress: Progress) -> None:
-        if not self._queue.has_room(0):
-            await self._wait_for_room(0)
+        await self._wait_for_room(0)
         self._queue.put_nowait(progress, 0)
 
     async def _wait_for_room(self, tokens: int) -> None:
@@ -114,12 +113,13 @@ class CollectDelivery(_Counting):
         super().__init__()
         self._reserve = reserve
         self._reservation: Reservation | None = None
-        self._buffer: memoryview | None = None
+        self._buffer = memoryview(array("I"))
         self._output: memoryview | None = None
 
     def reserve(self, tokens: int) -> None:
-        self._reservation = self._reserve(tokens)
-        self._buffer = self._reservation.buffer
+        reservation = self._reserve(tokens)
+        self._buffer = reservation.buffer
+        self._reservation = reservation
 
     async def deliver(self, batch: TokenBatch) -> object:
         if batch.logprobs is not None:
@@ -127,19 +127,17 @@ class CollectDelivery(_Counting):
         if batch.pieces is not None:
             raise RefusedError(Refusal.PIECES_NEED_STREAM)
         end = self.committed_tokens + len(batch.token_ids)
-        if self._buffer is None or end > len(self._buffer):
+        if end > len(self._buffer):
             raise RefusedError(Refusal.BUFFER_OVERFLOW)
         self._buffer[self.committed_tokens : end] = memoryview(array("I", batch.token_ids))
         self.committed_tokens = end
         return None
 
     def release(self) -> None:
-        if self._reservation is None:
-            return
-        if self._buffer is not None:
+        if self._reservation is not None:
             # Made while the memory is still lent: the lender may release its own view of it.
             self._output = self._buffer[: self.committed_tokens]
-        self._reservation.release()
+            self._reservation.release()
 
     def output(self) -> memoryview | None:
         return self._output

@@ -35,9 +35,8 @@ class EventQueue:
         return self._tokens
 
     def has_room(self, tokens: int) -> bool:
-        """Whether one more event of `tokens` tokens stays within both bounds; progress has none and needs none."""
-        fits = tokens == 0 or self._tokens + tokens <= self._max_tokens
-        return fits and len(self._events) < self._max_events
+        """Whether one more event of `tokens` tokens (none for progress) stays within both bounds."""
+        return len(self._events) < self._max_events and self._tokens + tokens <= self._max_tokens
 
     def put_nowait(self, event: SessionEvent, tokens: int) -> None:
         """Queue one event of `tokens` tokens. The caller has asked for room, with no wait in between."""
@@ -48,10 +47,7 @@ class EventQueue:
     async def room_changed(self) -> None:
         """Return once something was taken or dropped, or `release_producer` was called."""
         self._producer = asyncio.get_running_loop().create_future()
-        try:
-            await self._producer
-        finally:
-            self._producer = None
+        await self._producer
 
     def release_producer(self) -> None:
         """Wake the blocked producer, which then looks again whether it may go on."""
@@ -83,8 +79,8 @@ class EventQueue:
     def drop(self) -> None:
         """Forget every event nobody has read, and wake the producer."""
         self._dropped = True
-        is_promised = self._reader is not None and self._reader.done()
-        self._keep(1 if is_promised else 0)
+        # Where there is an event and a reader, the event has woken the reader.
+        self._keep(1 if self.has_reader else 0)
         self.release_producer()
 
     def end(self) -> None:

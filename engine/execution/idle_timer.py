@@ -21,7 +21,7 @@ class IdleTimer:
             return
         self.stop()
         if not self._ended:
-            self._timer = self._clock.call_later(self._timeout_ms, self._expire)
+            self._timer = self._clock.call_later(self._timeout_ms, self._on_idle)
 
     def stop(self) -> None:
         """The reader is here."""
@@ -33,7 +33,3 @@ class IdleTimer:
         """Stop, and never start again."""
         self._ended = True
         self.stop()
-
-    def _expire(self) -> None:
-        self._timer = None
-        self._on_idle()

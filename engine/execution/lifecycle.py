@@ -76,7 +76,6 @@ class Lifecycle(Generic[R]):
 
     async def _execute_run(self, run: Run[R]) -> R:
         self._enter(SessionState.RUNNING)
-        self._window.open()
         try:
             return await run.execute(self._publications)
         finally:
@@ -89,7 +88,7 @@ class Lifecycle(Generic[R]):
             try:
                 await asyncio.wait((closing,))
             except asyncio.CancelledError:
-                self._note_interruption(cancelled=True)
+                self._note_interruption()
         error = asyncio.CancelledError() if closing.cancelled() else closing.exception()
         return [] if error is None else [error]
 
@@ -100,13 +99,11 @@ class Lifecycle(Generic[R]):
         elif self._plan is not None:
             await self._plan.release()
 
-    def _note_interruption(self, *, cancelled: bool = False) -> None:
+    def _note_interruption(self) -> None:
         """Turn a cancellation of this task into one of the session, so that the rest can be awaited."""
         task = asyncio.current_task()
         while task is not None and task.cancelling():
             task.uncancel()
-            cancelled = True
-        if cancelled:
             self._interrupted()
 
 

@@ -102,7 +102,7 @@ class GenerationSession(Generic[R]):
             raise RefusedError(Refusal.SECOND_CONSUMER)
         self._reader_taken = True
         reader = SessionReader(self._queue, self._idle, start=self._start, close=self.close)
-        weakref.finalize(reader, self._reader_vanished).atexit = False
+        weakref.finalize(reader, self._reader_vanished)
         return reader
 
     async def cancel(self, reason: str = REQUESTED) -> None:
@@ -172,8 +172,9 @@ class GenerationSession(Generic[R]):
             self._queue.release_producer()
 
     def _cancel_nowait(self, reason: str) -> None:
-        if self._state is SessionState.TERMINAL or self._cancellation.reason is not None:
+        if self._state is SessionState.TERMINAL:
             return
+        # All three do nothing the second time.
         errors = run_all([partial(self._cancellation.cancel, reason), self._queue.drop, self._idle.end])
         report("cancelling a session", errors)
         if self._state is SessionState.CREATED:
@@ -194,5 +195,5 @@ class GenerationSession(Generic[R]):
 
     def _reader_vanished(self) -> None:
         """Called by the garbage collector, on whichever thread it runs."""
-        if not self._loop.is_closed() and self._state is not SessionState.TERMINAL:
+        if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._cancel_nowait, CONSUMER_CLOSED)

@@ -7,14 +7,14 @@ from engine.execution.refusals import Refusal, RefusedError
 
 
 class PublicationWindow:
-    """Open from the start of `execute` to its return, on the session's own loop, and never once cancelled."""
+    """Open until `execute` has returned, on the session's own loop, and never once cancelled.
+
+    Nothing can be published before `execute` begins: only then has the run an output.
+    """
 
     def __init__(self, cancellation: Cancellation) -> None:
         self._cancellation = cancellation
         self._loop = asyncio.get_running_loop()
-        self._is_open = False
-
-    def open(self) -> None:
         self._is_open = True
 
     def close(self) -> None:

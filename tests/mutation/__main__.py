@@ -2,9 +2,8 @@
 
 import importlib
 import os
-import signal
+import resource
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,16 @@ from tests.mutation.patching import patch
 PACKAGE = "engine.execution"
 FOLDER = Path("engine/execution")
 TESTS = ["tests/engine/execution", "tests/engine/conformance"]
-# A mutant that waits for ever is stopped by the timeout of a test, one that is merely slow is not.
-OPTIONS = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:terminalreporter", "--timeout=30"]
+# A mutant that waits for ever is stopped by the timeout of a test, one that spins by its processor time.
+OPTIONS = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:terminalreporter", "--timeout=10"]
+LONG_TEST_SECONDS = 120
+PROCESSOR_SECONDS = 120
+AT_ONCE = 6
+"""Mutants tried at the same time: most of those that live long only wait."""
 REQUIRED_SCORE = 0.95
-PATIENCE = 3
-"""A mutant that takes so many times as long as the unchanged module hangs."""
 
 # Which tests can notice a change at all: the others would only cost time.
-SCHEDULING, SAMPLING = ("sched", "policy", "decisions"), ("row",)
+SCHEDULING, SAMPLING = ("[sched_", "test_scheduler", "test_policy"), ("[rows_", "test_row_sampling")
 WATCHING = {"scheduler": SCHEDULING, "policy": SCHEDULING, "leases": SCHEDULING, "row_sampling": SAMPLING}
 
 
@@ -32,7 +33,6 @@ class MutationCheck:
     def __init__(self, modules: list[str]) -> None:
         self._modules = modules
         self._has_failed = False
-        self._seconds = 0.0
         self.killed = 0
         self.survivors: list[str] = []
 
@@ -47,36 +47,37 @@ class MutationCheck:
 
     def _check_module(self, module: str, items: list[pytest.Item]) -> None:
         source = (FOLDER / f"{module}.py").read_text()
-        self._seconds, started = float("inf"), time.monotonic()
-        if not self._survives(module, Mutant(0, "unchanged", source), items):
+        if os.waitpid(self._try(module, source, items), 0)[1] != 0:
             raise pytest.UsageError(f"the tests of {module} fail without any change")
-        self._seconds = PATIENCE * (time.monotonic() - started)
+        running: dict[int, Mutant] = {}
         for mutant in mutants(source):
-            if self._survives(module, mutant, items):
-                self.survivors.append(f"{module}:{mutant.line}: {mutant.what}")
-                say(self.survivors[-1])
-            else:
-                self.killed += 1
+            if len(running) == AT_ONCE:
+                self._await_one(module, running)
+            running[self._try(module, mutant.source, items)] = mutant
+        while running:
+            self._await_one(module, running)
         say(f"{module}: {len(self.survivors)} of {self.killed + len(self.survivors)} have survived so far")
 
-    def _survives(self, module: str, mutant: Mutant, items: list[pytest.Item]) -> bool:
+    def _await_one(self, module: str, running: dict[int, Mutant]) -> None:
+        ended, status = os.wait()
+        mutant = running.pop(ended)
+        if status != 0:
+            self.killed += 1
+            return
+        self.survivors.append(f"{module}:{mutant.line}: {mutant.what}")
+        say(self.survivors[-1])
+
+    def _try(self, module: str, source: str, items: list[pytest.Item]) -> int:
+        """Start the process that runs the tests against `source`; it ends with 0 if they all pass."""
         child = os.fork()
         if child == 0:
-            self._run_tests(module, mutant, items)
-        deadline = time.monotonic() + self._seconds
-        while time.monotonic() < deadline:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                return status == 0
-            time.sleep(0.01)
-        # It hangs, which somebody would notice.
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return False
+            self._run_tests(module, source, items)
+        return child
 
-    def _run_tests(self, module: str, mutant: Mutant, items: list[pytest.Item]) -> None:
+    def _run_tests(self, module: str, source: str, items: list[pytest.Item]) -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS))
         try:
-            patch(importlib.import_module(f"{PACKAGE}.{module}"), mutant.source)
+            patch(importlib.import_module(f"{PACKAGE}.{module}"), source)
             for item, following in zip(items, [*items[1:], None], strict=True):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if self._has_failed:
@@ -88,12 +89,17 @@ class MutationCheck:
 
 def _watching(module: str, items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests that may notice a change to `module`; those that try everything come last."""
-    words = WATCHING.get(module)
-    if words is None:
-        chosen = [item for item in items if not any(word in item.nodeid for word in ("sched", "policy", "row"))]
-    else:
-        chosen = [item for item in items if any(word in item.nodeid for word in words)]
+    unwatching = SCHEDULING + SAMPLING if module not in WATCHING else ()
+    watching = (*WATCHING[module], "test_decisions") if module in WATCHING else ("",)
+    chosen = [item for item in items if _has(item, watching) and not _has(item, unwatching)]
+    for item in chosen:
+        if "properties" in item.nodeid:
+            item.add_marker(pytest.mark.timeout(LONG_TEST_SECONDS))
     return sorted(chosen, key=lambda item: "properties" in item.nodeid)
+
+
+def _has(item: pytest.Item, words: tuple[str, ...]) -> bool:
+    return any(word in item.nodeid for word in words)
 
 
 def say(line: str) -> None:

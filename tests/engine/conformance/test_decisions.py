@@ -148,6 +148,15 @@ async def test_the_first_reason_wins_also_inside_a_cancellation() -> None:
     assert record["final"]["terminalCalls"] == 1
 
 
+async def test_a_read_begun_inside_a_cancellation_starts_nothing() -> None:
+    steps = [{"do": "iterator"}, {"do": "cancel", "reason": "requested"}]
+    record = await play_session(scenario("session_reentrant_cancel", onTimerStop=[{"do": "next"}], steps=steps))
+
+    assert entries(record, "lifecycle", "prepare") == []
+    assert [e["done"] for e in entries(record, "consumer", "ok")] == [True]
+    assert record["final"]["pending"] == []
+
+
 async def test_a_failing_terminal_hook_does_not_fail_the_cancellation() -> None:
     record = await play_session(scenario("session_terminal_hook_throws_in_cancel"))
 

@@ -260,23 +260,6 @@ async def test_p11_a_lender_may_release_its_own_view_of_the_buffer() -> None:
     assert outcome == Completed(None, 1, memoryview(array("I", [7])))
 
 
-async def test_a_lender_without_a_buffer_fails_the_session_and_gets_its_release() -> None:
-    class Empty(Lent):
-        @property
-        def buffer(self) -> memoryview:
-            raise ValueError("no buffer")
-
-        @buffer.setter
-        def buffer(self, _given: memoryview) -> None:
-            """There is none."""
-
-    lent = Empty(1)
-    outcome = await _collected(FakeMethod(), lent)
-
-    assert isinstance(outcome, Failed)
-    assert (outcome.error.message, outcome.output, lent.releases) == ("no buffer", None, 1)
-
-
 async def test_p10_a_publication_from_another_loop_is_refused_and_one_handed_over_is_taken() -> None:
     loop = asyncio.get_running_loop()
     refusals: list[Refusal | None] = []

@@ -174,7 +174,7 @@ class SessionMachine(RuleBasedStateMachine):
             self.run(settle())
             self.delivered_at_cancel = len(self.delivered)
         assert len(self.delivered) == self.delivered_at_cancel
-        assert len(self.session._queue) == 0
+        assert (len(self.session._queue), self.session._queue.tokens) == (0, 0)
 
     def teardown(self) -> None:
         try:

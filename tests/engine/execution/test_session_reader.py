@@ -33,6 +33,13 @@ def opened() -> tuple[GatedMethod, ManualClock, GenerationSession[Any]]:
     return method, clock, GenerationSession(method.prepare, clock=clock, limits=LIMITS)
 
 
+def opened_to_block() -> tuple[GatedMethod, ManualClock, GenerationSession[Any]]:
+    """The same with room for one event only: after its gate, the method is soon blocked."""
+    method, clock = GatedMethod(), ManualClock()
+    limits = SessionLimits(max_queued_events=1, idle_timeout_ms=1000)
+    return method, clock, GenerationSession(method.prepare, clock=clock, limits=limits)
+
+
 def committed(sequence: int, *tokens: int) -> Committed:
     return Committed(sequence, tokens)
 
@@ -134,6 +141,19 @@ async def test_p4_leaving_a_loop_early_closes_the_session() -> None:
     assert clock.live == []
 
 
+async def test_cancelling_after_the_end_leaves_what_is_unread() -> None:
+    method, _, session = opened()
+    method.gate.set()
+    reader = session.__aiter__()
+    await anext(reader)
+    await settle()
+    await session.cancel()
+    await session.close()
+
+    assert await read_all(reader) == [committed(1, 2), committed(2, 3)]
+    assert await session.outcome() == Completed(None, 3)
+
+
 async def test_p4_a_reader_that_vanishes_after_the_end_changes_nothing() -> None:
     method, _, session = opened()
     method.gate.set()
@@ -180,6 +200,34 @@ async def test_l13_no_idle_time_runs_during_a_read() -> None:
 
     assert await read == committed(1, 2)
     assert [timer.deadline for timer in clock.live] == [1_001_000]
+    await reader.aclose()
+
+
+async def test_a_producer_that_becomes_blocked_gives_the_reader_the_whole_time_again() -> None:
+    method, clock, session = opened_to_block()
+    reader = session.__aiter__()
+    await anext(reader)
+    clock.advance(600)
+    method.gate.set()
+    await settle()
+    assert [timer.deadline for timer in clock.live] == [1600]
+
+    await reader.aclose()
+
+
+async def test_a_producer_that_overtakes_a_woken_reader_starts_no_idle_time() -> None:
+    method, clock, session = opened_to_block()
+    reader = session.__aiter__()
+    await anext(reader)
+    read = asyncio.ensure_future(anext(reader))
+    await settle()
+    method.gate.set()
+    # One turn: the method has filled the queue and is blocked; the read it has woken has not run yet.
+    await asyncio.sleep(0)
+    assert (len(session._queue), clock.live, read.done()) == (1, [], False)
+
+    await read
+    assert [timer.deadline for timer in clock.live] == [1000]
     await reader.aclose()
 
 

@@ -73,6 +73,21 @@ async def test_p3_a_method_that_swallows_the_cancellation_of_its_task_is_cancell
     assert await session.outcome() == Cancelled("engine_closed", 0)
 
 
+async def test_p3_a_method_may_cancel_its_own_task_and_return_at_once() -> None:
+    async def execute(_output: Output) -> None:
+        task.cancel()
+
+    async def close() -> None:
+        await settle()
+        closed.append(True)
+
+    closed: list[bool] = []
+    session, task = opened(FakeMethod(execute, close=close))
+
+    assert await session.outcome() == Cancelled("engine_closed", 0)
+    assert closed == [True]
+
+
 async def test_p3_closing_goes_on_when_its_task_is_cancelled_again_and_again() -> None:
     gate, lent = asyncio.Event(), Lent(1)
 
