@@ -11,9 +11,12 @@ _MAX_CHANGE: Final = 2
 
 
 class ChunkSize:
-    """Learns from every unit how much the next may read; belongs to one model on one machine."""
+    """Learns from every unit how much the next may read; belongs to one model on one machine.
 
-    def __init__(self, tokens: int = 256) -> None:
+    It begins small: a fast machine finds its size in a few units, a slow one must not stall for seconds first.
+    """
+
+    def __init__(self, tokens: int = 2 * SMALLEST) -> None:
         self._tokens = tokens
 
     @property
