@@ -13,7 +13,7 @@ from mlx.nn.layers.quantized import QuantizedEmbedding
 from mlx.utils import tree_flatten
 
 from engine.backend.architecture import create_model, is_plain
-from engine.backend.chunk_size import SMALLEST, ChunkSize
+from engine.backend.chunk_size import SMALLEST_BESIDE, ChunkSize
 from engine.backend.device import prepare_device
 from engine.backend.problems import model_damaged, model_missing
 from engine.backend.weight_files import check_weight_file, find_weight_files
@@ -56,7 +56,7 @@ class LoadedModel:
         self.weight_bytes = weight_bytes
         self.sampling_defaults = defaults
         self.chunk_alone = ChunkSize()
-        self.chunk_beside = ChunkSize(SMALLEST)
+        self.chunk_beside = ChunkSize(SMALLEST_BESIDE, smallest=SMALLEST_BESIDE)
 
     @property
     def model(self) -> Module:

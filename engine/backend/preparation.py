@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import mlx.core as mx
 
-from engine.backend.chunk_size import UNIT_MS, ChunkSize
+from engine.backend.chunk_size import LARGEST, UNIT_MS, ChunkSize
 from engine.backend.loading import LoadedModel
 from engine.backend.prefill import read_chunk
 from engine.backend.work import RowWork
@@ -30,6 +30,7 @@ class Preparation:
         self._loaded = loaded
         self._clock = clock
         self._works: list[RowWork] = []
+        self._untidied = 0
 
     @property
     def works(self) -> tuple[RowWork, ...]:
@@ -67,8 +68,15 @@ class Preparation:
             outcome = outcome._replace(published=outcome.published or work.published > before)
             self._sort_out(work, outcome)
         chunk.learn(tokens - left, self._clock.now_ms() - started, target_ms)
-        mx.clear_cache()
+        self._tidy(tokens - left)
         return outcome
+
+    def _tidy(self, tokens: int) -> None:
+        """Growing caches leave buffers behind. Giving them back in every unit would cost every step its own, too."""
+        self._untidied += tokens
+        if self._untidied >= LARGEST:
+            self._untidied = 0
+            mx.clear_cache()
 
     def _sort_out(self, work: RowWork, outcome: Prepared) -> None:
         if work.unread <= 0:
