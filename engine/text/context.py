@@ -86,9 +86,8 @@ def _fewest_dropped(
 
 
 def _turn_starts(messages: Sequence[Message]) -> list[int]:
-    """Where turns begin; whatever stands before the first user's message belongs to the first turn."""
-    starts = [place for place, message in enumerate(messages) if message.role is Role.USER]
-    return [0, *starts[1:]]
+    """Where turns begin; what stands before the first user's message is a turn of its own."""
+    return sorted({0, *(place for place, message in enumerate(messages) if message.role is Role.USER)})
 
 
 def _left_out(messages: Sequence[Message], start: int) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class ChatTemplate:
         """The prompt as text. Raises `ProblemError`, which names the template, the line, and what it could not do."""
         meter = start_meter(self._limits, sum(len(message["content"]) for message in messages))
         try:
-            context = self._template.new_context({"messages": [dict(message) for message in messages], **variables})
+            context = self._template.new_context({"messages": list(messages), **variables})
             return "".join(_metered_output(self._template.root_render_func(context), meter))
         except Exception as error:  # the border to foreign code, which may raise anything
             raise ProblemError(self._problem(error)) from error

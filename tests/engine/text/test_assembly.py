@@ -156,6 +156,21 @@ def test_a_special_token_can_be_what_the_caller_stops_at() -> None:
     assert [token.piece.removed for token in out] == [None, Removal.STOP_STRING, Removal.STOP_STRING]
 
 
+def test_what_comes_after_a_stop_string_is_removed_with_it_special_or_not() -> None:
+    tokens = ScriptedTokens.of_texts("x st", "op y", "<|im_end|>", "z", special={"<|im_end|>"})
+
+    out = assemble(tokens, tokens.ids, stop=["stop"])
+
+    assert text_of(out) == "x "
+    assert [token.piece.removed for token in out] == [None, *[Removal.STOP_STRING] * 3]
+
+
+def test_a_stop_string_is_found_over_a_token_that_divides_nothing() -> None:
+    tokens = ScriptedTokens.of_texts("be", "<|START_RESPONSE|>", "ta", special={"<|START_RESPONSE|>"})
+
+    assert text_of(assemble(tokens, tokens.ids, stop=["beta"])) == ""
+
+
 def test_the_end_token_is_a_special_cell_without_text() -> None:
     tokens = ScriptedTokens.of_texts("done", "<|im_end|>", special={"<|im_end|>"})
 

@@ -65,6 +65,12 @@ def test_a_policy_may_refuse_to_leave_anything_out() -> None:
     assert caught.value.problem.code == "context_full"
 
 
+def test_a_greeting_before_the_first_user_is_left_out_first() -> None:
+    messages = [SYSTEM, message(Role.ASSISTANT, 300), message(Role.USER, 300)]
+
+    assert fit_context(messages, words_of, limit=512).left_out == (1,)
+
+
 def test_no_messages_at_all_fit() -> None:
     assert fit_context([], words_of, limit=1, answer_room=1).messages == ()
 
@@ -82,12 +88,11 @@ def test_a_limit_of_nothing_is_a_problem_even_without_messages() -> None:
 )
 def test_what_is_kept_is_the_most_that_fits(lengths: list[int], roles: list[Role], limit: int, room: int) -> None:
     messages = [message(role, length) for role, length in zip(roles, lengths, strict=False)]
+    starts = sorted({0, *(place for place, each in enumerate(messages) if each.role is Role.USER)})
     try:
         fit = fit_context(messages, words_of, limit=limit, answer_room=room)
     except ProblemError:
-        users = [place for place, each in enumerate(messages) if each.role is Role.USER]
-        last = users[-1] if len(users) > 1 else 0
-        least = [each for place, each in enumerate(messages) if place >= last or each.role is Role.SYSTEM]
+        least = [each for place, each in enumerate(messages) if place >= starts[-1] or each.role is Role.SYSTEM]
         assert words_of(least) + room > limit
         return
 
@@ -95,6 +100,6 @@ def test_what_is_kept_is_the_most_that_fits(lengths: list[int], roles: list[Role
     assert [each for place, each in enumerate(messages) if place not in fit.left_out] == list(fit.messages)
     assert all(messages[place].role is not Role.SYSTEM for place in fit.left_out)
     if fit.left_out:
-        turn = [place for place in range(fit.left_out[-1] + 1) if messages[place].role is Role.USER]
-        more = [place for place in fit.left_out if turn[1:] and place >= turn[-1]]
-        assert words_of(fit.messages) + words_of([messages[place] for place in more or fit.left_out]) + room > limit
+        last_turn = max(start for start in starts if start <= fit.left_out[-1])
+        more = [messages[place] for place in fit.left_out if place >= last_turn]
+        assert words_of(fit.messages) + words_of(more) + room > limit

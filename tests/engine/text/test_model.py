@@ -1,14 +1,13 @@
-"""A model's text side as loaded from a folder: files, ends of an answer, raw mode, problems with remedies."""
+"""A model's text side: ends of an answer, raw mode, thinking, problems with remedies."""
 
-import json
-import os
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, processors
 
 from engine.contracts import Message, ProblemError, Role
 from engine.text.model import MAX_PROMPT_CHARACTERS, TextModel
-from tests.engine.text.small_tokenizers import byte_level, legacy_sentencepiece, load, write_folder
+from tests.engine.text.small_tokenizers import byte_level, legacy_sentencepiece, load
 
 USER, ANSWER, SYSTEM = (
     Message(Role.USER, "Hi"),
@@ -32,86 +31,6 @@ def identity(name: str) -> int:
 
 def spelled(model: TextModel, token_ids: tuple[int, ...]) -> str:
     return b"".join(map(model.token_bytes, token_ids)).decode()
-
-
-def problem_code(folder: Path) -> str:
-    with pytest.raises(ProblemError) as caught:
-        TextModel.load(folder)
-    return caught.value.problem.code
-
-
-def test_a_folder_without_tokenizer_is_told_apart_from_a_damaged_one(model_folder: Path) -> None:
-    model_folder.mkdir()
-
-    assert problem_code(model_folder) == "tokenizer_missing"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\0" * 65536,
-        b'{"model"',
-        b"[]",
-        b"{}",
-        b'{"model": {}}',
-        b'{"model": {"type": "BPE", "vocab": null, "merges": []}}',
-        b'{"added_tokens": [{"id": -1, "content": "x"}], "model": {"vocab": {}}}',
-        b'{"added_tokens": [7], "model": {"type": "BPE", "vocab": {}, "merges": []}}',
-        b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]}}',
-        b"[" * 100_000,
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 7\n",
-        "{}".encode("utf-16"),
-    ],
-    ids=range(13),
-)
-def test_a_damaged_tokenizer_is_a_problem_that_names_the_file(model_folder: Path, content: bytes) -> None:
-    model_folder.mkdir()
-    (model_folder / "tokenizer.json").write_bytes(content)
-
-    assert problem_code(model_folder) == "tokenizer_damaged"
-
-
-@pytest.mark.parametrize("name", ["tokenizer_config.json", "generation_config.json", "config.json"])
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": "\\ud800'], ids=range(4))
-def test_damaged_settings_are_a_problem_that_names_the_file(model_folder: Path, name: str, content: str) -> None:
-    write_folder(model_folder, byte_level())
-    (model_folder / name).write_text(content)
-
-    with pytest.raises(ProblemError, match=name):
-        TextModel.load(model_folder)
-
-
-def test_a_tokenizer_in_an_older_form_only_is_named(model_folder: Path) -> None:
-    model_folder.mkdir()
-    (model_folder / "tokenizer.model").touch()
-
-    with pytest.raises(ProblemError, match=r"only as tokenizer\.model"):
-        TextModel.load(model_folder)
-
-
-def test_a_template_that_is_not_text_is_a_problem(model_folder: Path) -> None:
-    write_folder(model_folder, byte_level())
-    (model_folder / "chat_template.jinja").write_bytes(b"\xff\xfe")
-
-    with pytest.raises(ProblemError, match=r"chat_template\.jinja of this model is not UTF-8"):
-        TextModel.load(model_folder)
-
-
-def test_a_folder_in_place_of_a_file_is_a_problem(model_folder: Path) -> None:
-    (model_folder / "tokenizer.json").mkdir(parents=True)
-
-    with pytest.raises(ProblemError, match="cannot be read"):
-        TextModel.load(model_folder)
-
-
-def test_a_file_without_end_is_not_read_to_its_end(model_folder: Path) -> None:
-    write_folder(model_folder, byte_level())
-    with (model_folder / "chat_template.jinja").open("wb") as file:
-        os.truncate(file.fileno(), 1 << 40)
-
-    with pytest.raises(ProblemError, match="larger than 1 MiB"):
-        TextModel.load(model_folder)
 
 
 def test_an_answer_ends_with_every_id_that_any_file_declares(model_folder: Path) -> None:
@@ -142,40 +61,12 @@ def test_the_end_of_one_channel_message_does_not_end_an_answer(model_folder: Pat
     )
 
     assert model.end_ids == {3}
+    assert model.is_special(3)
 
 
 @pytest.mark.parametrize("value", [None, "2", True, -1, [None, "x", [1]], {"a": 1}, 1.5])
 def test_a_nonsensical_end_id_is_ignored(model_folder: Path, value: object) -> None:
     assert load(model_folder, byte_level(), generation={"eos_token_id": value}).end_ids == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ({"chat_template": "one"}, "one"),
-        ({"chat_template": [{"name": "tool_use", "template": "two"}, {"name": "default", "template": "one"}]}, "one"),
-        ({"chat_template": [{"name": "rag", "template": "one"}]}, "one"),
-    ],
-)
-def test_a_template_may_stand_in_the_settings(model_folder: Path, config: dict[str, object], expected: str) -> None:
-    model = load(model_folder, byte_level(), config=config)
-
-    assert spelled(model, model.encode_chat([USER]).token_ids) == expected
-
-
-def test_a_template_file_counts_more_than_the_settings(model_folder: Path) -> None:
-    model = load(model_folder, byte_level(), template="file", config={"chat_template": "settings"})
-
-    assert spelled(model, model.encode_chat([USER]).token_ids) == "file"
-
-
-def test_a_template_file_of_a_processor_counts_least(model_folder: Path) -> None:
-    write_folder(model_folder, byte_level())
-    (model_folder / "chat_template.json").write_text(json.dumps({"chat_template": "processor"}))
-    model = TextModel.load(model_folder)
-
-    assert model.has_template
-    assert spelled(model, model.encode_chat([USER]).token_ids) == "processor"
 
 
 @pytest.mark.parametrize("raw", [True, False])
@@ -196,6 +87,19 @@ def test_plain_text_begins_as_the_tokenizer_says(model_folder: Path) -> None:
 
     assert prompt.token_ids[0] == begins
     assert ends not in prompt.token_ids
+
+
+def test_plain_text_is_not_ended_by_the_tokenizer(model_folder: Path) -> None:
+    tokenizer = Tokenizer.from_str(legacy_sentencepiece().to_str())
+    begins, ends = (tokenizer.token_to_id(name) for name in ("<s>", "</s>"))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", begins), ("</s>", ends)]
+    )
+
+    ids = load(model_folder, tokenizer, config={"eos_token": "</s>"}).encode_chat([USER], raw=True).token_ids
+
+    assert ids[0] == begins
+    assert ends not in ids
 
 
 @pytest.mark.parametrize("raw", [True, False])
@@ -283,13 +187,3 @@ def test_texts_of_a_tool_template_survive_json(model_folder: Path) -> None:
 
     assert spelled(model, prompt.token_ids) == '"\\u00e9 <|im_end|> \\"x\\" \\ud83c\\udf89"'
     assert identity("<|im_end|>") not in prompt.token_ids
-
-
-def test_a_truncation_that_the_tokenizer_declares_does_not_cut_prompts(model_folder: Path) -> None:
-    write_folder(model_folder, byte_level())
-    path = model_folder / "tokenizer.json"
-    description = json.loads(path.read_text())
-    description["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
-    path.write_text(json.dumps(description))
-
-    assert len(TextModel.load(model_folder).encode_chat([Message(Role.USER, "x " * 50)]).token_ids) > 4

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from engine.contracts import ProblemError
-from engine.text.metering import RenderLimits
+from engine.text.metering import Meter, RenderLimits, TemplateLimitError
 from engine.text.template import ChatTemplate
 
 LIMITS = RenderLimits(seconds=0.3, steps=300_000, characters=200_000)
@@ -172,6 +172,13 @@ def test_the_messages_cannot_be_changed_by_a_template() -> None:
 )
 def test_what_templates_use_works_as_everywhere(source: str, rendered: str) -> None:
     assert ChatTemplate(source, "x.jinja", limits=LIMITS).render(TURNS, {}) == rendered
+
+
+def test_what_a_template_keeps_is_bounded_as_well() -> None:
+    meter = Meter(RenderLimits(characters=1_000), message_characters=0)
+
+    with pytest.raises(TemplateLimitError):
+        list(map(meter.allow, [1_000] * 1_000))
 
 
 def test_a_long_conversation_is_no_endless_one() -> None:
