@@ -1,10 +1,11 @@
 """The method behind an answer: messages in, tokens with their pieces out."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
+from engine.backend.publishing import PREFILL, check_context, commit_tokens
 from engine.backend.residents import ResidentModel, ResidentModels
 from engine.backend.row import Row, RowProgress, RowRequest, SampledToken
 from engine.contracts import (
@@ -14,13 +15,9 @@ from engine.contracts import (
     GenerationRequest,
     GenerationResult,
     Output,
-    Problem,
-    ProblemError,
 )
-from engine.text.assembly import AssembledToken, MessageAssembler
+from engine.text.assembly import MessageAssembler
 from engine.text.model import EncodedPrompt
-
-PREFILL = "prefill"
 
 
 async def plan_generation(
@@ -37,22 +34,11 @@ async def plan_generation(
         prompt = await resident.text.encode_chat_in_slices(
             request.messages, thinking=request.thinking, continue_last=request.continue_last, raw=request.raw
         )
-        _check_context(len(prompt.token_ids) + len(request.forced_prefix), resident.loaded.context_length)
+        check_context(len(prompt.token_ids) + len(request.forced_prefix) + 1, resident.loaded.context_length)
     except BaseException:
         let_go()
         raise
     return GenerationPlan(request, resident, let_go, prompt, cancellation, Stopwatch(clock, opened_ms))
-
-
-def _check_context(prompt_tokens: int, context_length: int) -> None:
-    if prompt_tokens >= context_length:
-        raise ProblemError(
-            Problem(
-                code="context_full",
-                sentence=f"The conversation is {prompt_tokens:,} tokens long; this model can read {context_length:,}.",
-                remedy="Shorten the message, start a new chat, or choose a model with a longer context.",
-            )
-        )
 
 
 class Stopwatch:
@@ -150,7 +136,7 @@ class GenerationRun:
     async def execute(self, output: Output) -> GenerationResult:
         while not self._assembler.stopped and (step := await self._row.next_step()) is not None:
             await self._publish_step(output, step)
-        await _commit(output, self._assembler.finish())
+        await commit_tokens(output, self._assembler.finish())
         return GenerationResult(
             finish_reason=self._finish_reason,
             prompt_tokens=self._prompt_tokens,
@@ -179,14 +165,4 @@ class GenerationRun:
             case SampledToken(id=token_id, logprobs=logprobs):
                 self._stopwatch.token_arrived()
                 self._generated_tokens += 1
-                await _commit(output, self._assembler.push(token_id, logprobs))
-
-
-async def _commit(output: Output, tokens: Sequence[AssembledToken]) -> None:
-    """Tokens that are still held back commit nothing; what becomes final together is one batch."""
-    if tokens:
-        await output.commit(
-            [token.id for token in tokens],
-            [token.logprobs for token in tokens],
-            [token.piece for token in tokens],
-        )
+                await commit_tokens(output, self._assembler.push(token_id, logprobs))

@@ -10,6 +10,7 @@ import mlx.core as mx
 from engine.backend.errands import Errand
 from engine.backend.generation import GenerationPlan, plan_generation
 from engine.backend.residents import ResidentModels
+from engine.backend.scoring import ScoringPlan, plan_scoring
 from engine.catalog.discovery import list_models
 from engine.catalog.installing import install_starter
 from engine.contracts import (
@@ -26,6 +27,8 @@ from engine.contracts import (
     ModelDescription,
     Output,
     Prepare,
+    ScoreRequest,
+    ScoreResult,
 )
 from engine.execution.session import GenerationSession, SessionLimits
 
@@ -45,6 +48,12 @@ class LocalEngine:
     def generate(self, request: GenerationRequest) -> GenerationSession[GenerationResult]:
         async def prepare(cancellation: Cancellation) -> GenerationPlan:
             return await plan_generation(self._residents, self._clock, request, cancellation)
+
+        return self._open(prepare)
+
+    def score(self, request: ScoreRequest) -> GenerationSession[ScoreResult]:
+        async def prepare(cancellation: Cancellation) -> ScoringPlan:
+            return await plan_scoring(self._residents, self._clock, request, cancellation)
 
         return self._open(prepare)
 

@@ -45,6 +45,7 @@ from engine.contracts.outcomes import (
     FinishReason,
     GenerationResult,
     Outcome,
+    ScoreResult,
 )
 from engine.contracts.problems import Problem, ProblemError
 from engine.contracts.requests import (
@@ -53,6 +54,7 @@ from engine.contracts.requests import (
     Message,
     Role,
     SamplingSettings,
+    ScoreRequest,
 )
 from engine.contracts.session import EventIterator, Session, SessionState
 
@@ -99,6 +101,8 @@ __all__ = [
     "Role",
     "Run",
     "SamplingSettings",
+    "ScoreRequest",
+    "ScoreResult",
     "Session",
     "SessionCancelledError",
     "SessionEvent",

@@ -12,8 +12,8 @@ from engine.contracts.models import (
     LoadResult,
     ModelDescription,
 )
-from engine.contracts.outcomes import GenerationResult
-from engine.contracts.requests import GenerationRequest
+from engine.contracts.outcomes import GenerationResult, ScoreResult
+from engine.contracts.requests import GenerationRequest, ScoreRequest
 from engine.contracts.session import Session
 
 
@@ -42,6 +42,9 @@ class Engine(Protocol):
 
     def generate(self, request: GenerationRequest) -> Session[GenerationResult]:
         """Answer `request`; loads the model first when it is not resident."""
+
+    def score(self, request: ScoreRequest) -> Session[ScoreResult]:
+        """Measure given tokens; runs as a row beside the others."""
 
     def load(self, request: LoadRequest) -> Session[LoadResult]:
         """Make a model resident, with progress."""

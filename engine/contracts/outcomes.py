@@ -38,6 +38,13 @@ class GenerationResult(msgspec.Struct, frozen=True, kw_only=True, tag="generatio
     decode_seconds: float
 
 
+class ScoreResult(msgspec.Struct, frozen=True, kw_only=True, tag="scored"):
+    """The figures of a finished scoring: tokens committed, and seconds of the engine's clock."""
+
+    tokens: int
+    seconds: float
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """What failed. `code` is `execution_failed` or `cleanup_failed`; the clean-up's own text is given apart."""
 

@@ -76,3 +76,20 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     continue_last: bool = False
     forced_prefix: tuple[int, ...] = ()
     raw: bool = False
+
+
+class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="score"):
+    """Measure given tokens without generating any.
+
+    The tokens are the prompt that `messages` make, template and all (the texts as they are when `raw`), followed by
+    `token_ids`, such as another model's answer. Every one of them is committed in order with what `captures` asks for;
+    the first has no measurement, since nothing comes before it. `thinking` and `continue_last` as in generation.
+    """
+
+    model: str
+    messages: tuple[Message, ...] = ()
+    token_ids: tuple[int, ...] = ()
+    captures: CaptureSettings = CaptureSettings()
+    thinking: bool | None = None
+    continue_last: bool = False
+    raw: bool = False

@@ -16,6 +16,8 @@ from engine.contracts import (
     ModelDescription,
     Problem,
     ProblemError,
+    ScoreRequest,
+    ScoreResult,
     Unsubscribe,
 )
 from engine.host import problems
@@ -66,6 +68,9 @@ class EngineClient:
         return lambda: self._forget(listener)
 
     def generate(self, request: GenerationRequest) -> RemoteSession[GenerationResult]:
+        return RemoteSession(request, self._open_channel)
+
+    def score(self, request: ScoreRequest) -> RemoteSession[ScoreResult]:
         return RemoteSession(request, self._open_channel)
 
     def load(self, request: LoadRequest) -> RemoteSession[LoadResult]:

@@ -1,7 +1,7 @@
 """What the app and the engine say to each other over the wire.
 
-Generations, loads and installations are all channels: `Open` names one, `Event`s follow as far as the app has granted
-them, `Ended` closes it. The app numbers channels and calls; a number is never used twice on one connection.
+Generations, scorings, loads and installations are all channels: `Open` names one, `Event`s follow as far as the app has
+granted them, `Ended` closes it. The app numbers channels and calls; a number is never used twice on one connection.
 """
 
 from collections.abc import Callable
@@ -22,14 +22,16 @@ from engine.contracts import (
     LoadResult,
     ModelDescription,
     Problem,
+    ScoreRequest,
+    ScoreResult,
     SessionEvent,
 )
 
-WIRE_VERSION: Final = 1
+WIRE_VERSION: Final = 2
 """Raised with every change to a message or to a contract it carries; both ends must agree."""
 
-Request = GenerationRequest | LoadRequest | InstallRequest
-WireOutcome = Completed[GenerationResult | LoadResult | InstallResult] | Cancelled | Failed
+Request = GenerationRequest | ScoreRequest | LoadRequest | InstallRequest
+WireOutcome = Completed[GenerationResult | ScoreResult | LoadResult | InstallResult] | Cancelled | Failed
 Credit = Annotated[int, msgspec.Meta(ge=1)]
 
 

@@ -14,6 +14,7 @@ from engine.contracts import (
     LoadRequest,
     Problem,
     ProblemError,
+    ScoreRequest,
     Session,
 )
 from engine.host.channel import Channel
@@ -160,6 +161,8 @@ def _open_session(engine: Engine, request: Request) -> Session[Any]:
     match request:
         case GenerationRequest():
             return engine.generate(request)
+        case ScoreRequest():
+            return engine.score(request)
         case LoadRequest():
             return engine.load(request)
         case InstallRequest():

@@ -17,6 +17,8 @@ from engine.contracts import (
     ModelSource,
     Problem,
     ProblemError,
+    ScoreRequest,
+    ScoreResult,
     SessionState,
 )
 from tests.fakes.scripted_session import ScriptedSession
@@ -47,6 +49,14 @@ class ScriptedGeneration(ScriptedSession[GenerationRequest, GenerationResult]):
                 decode_seconds=1.0,
             )
         )
+
+
+class ScriptedScoring(ScriptedSession[ScoreRequest, ScoreResult]):
+    """A scoring the test speaks."""
+
+    async def ends(self) -> None:
+        """Complete with plausible figures."""
+        await self.finishes(ScoreResult(tokens=self._writer.token_count, seconds=0.5))
 
 
 class ScriptedLoad(ScriptedSession[LoadRequest, LoadResult]):
@@ -109,6 +119,7 @@ class ScriptedEngine:
         self.closed = False
         self._loads_at_once = loads_at_once
         self._generations = Lane(ScriptedGeneration)
+        self._scorings = Lane(ScriptedScoring)
         self._loads = Lane(ScriptedLoad)
         self._installations = Lane(ScriptedInstall)
 
@@ -116,6 +127,11 @@ class ScriptedEngine:
     def session(self) -> ScriptedGeneration:
         """The answer under way, or the one the app will ask for next."""
         return self._generations.current
+
+    @property
+    def scoring(self) -> ScriptedScoring:
+        """The scoring under way, or the next."""
+        return self._scorings.current
 
     @property
     def loading(self) -> ScriptedLoad:
@@ -144,6 +160,9 @@ class ScriptedEngine:
 
     def generate(self, request: GenerationRequest) -> ScriptedGeneration:
         return self._generations.take(request)
+
+    def score(self, request: ScoreRequest) -> ScriptedScoring:
+        return self._scorings.take(request)
 
     def load(self, request: LoadRequest) -> ScriptedLoad:
         session = self._loads.take(request)
@@ -175,7 +194,12 @@ class ScriptedEngine:
         self.closed = True
 
     def _open_sessions(self) -> list[ScriptedSession[Any, Any]]:
-        every: list[ScriptedSession[Any, Any]] = [*self.sessions, *self.loads, *self.installations]
+        every: list[ScriptedSession[Any, Any]] = [
+            *self.sessions,
+            *self._scorings.opened,
+            *self.loads,
+            *self.installations,
+        ]
         return [each for each in every if each.state is not SessionState.TERMINAL]
 
 

@@ -15,6 +15,7 @@ from engine.contracts import (
     Completed,
     Engine,
     Failed,
+    LoadRequest,
     Message,
     Role,
     ScoreRequest,
@@ -30,6 +31,8 @@ PARAGRAPH = "The tide was out, and the harbour smelled of salt. "
 @pytest.fixture
 async def engine() -> AsyncIterator[Engine]:
     engine = build_engine()
+    async with engine.load(LoadRequest(str(starter_installation().folder))) as loading:
+        assert [event async for event in loading]
     yield engine
     await engine.aclose()
     assert (await engine.status()).open_sessions == 0
@@ -73,6 +76,16 @@ async def test_scoring_a_pasted_text_equals_a_full_forward_pass(engine: Engine) 
     assert [each.entropy for each in rest] == pytest.approx(entropies.tolist(), abs=1e-3)
     close = [abs((each.rank or 0) - rank) <= max(1, rank // 100) for each, rank in zip(rest, ranks, strict=True)]
     assert all(close)
+
+
+async def test_scoring_nothing_says_so(engine: Engine) -> None:
+    session = engine.score(ScoreRequest(model=str(starter_installation().folder), raw=True))
+    await scored(session)
+    outcome = await session.outcome()
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.problem is not None
+    assert outcome.error.problem.code == "prompt_empty"
 
 
 async def test_scoring_what_is_longer_than_the_context_says_by_how_much(engine: Engine) -> None:

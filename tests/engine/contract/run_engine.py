@@ -22,6 +22,8 @@ from engine.contracts import (
     Output,
     Problem,
     ProblemError,
+    ScoreRequest,
+    ScoreResult,
     TokenLogprobs,
     TokenPiece,
 )
@@ -67,7 +69,7 @@ class RunEngine:
     def __init__(self, queued_events: int = QUEUED_EVENTS) -> None:
         self.committed = 0
         self.closed_runs = 0
-        self.prepared: list[GenerationRequest | LoadRequest | InstallRequest] = []
+        self.prepared: list[GenerationRequest | ScoreRequest | LoadRequest | InstallRequest] = []
         self.reasons: list[str] = []
         self.folders: list[tuple[str, ...]] = []
         self.problem: Problem | None = None
@@ -77,6 +79,13 @@ class RunEngine:
 
     def generate(self, request: GenerationRequest) -> GenerationSession[GenerationResult]:
         return self._open(request, request.model, partial(self._speak, request))
+
+    def score(self, request: ScoreRequest) -> GenerationSession[ScoreResult]:
+        async def script(cancellation: Cancellation, output: Output) -> ScoreResult:
+            await output.commit(request.token_ids, [measured(each) for each in request.token_ids])
+            return ScoreResult(tokens=len(request.token_ids), seconds=0.5)
+
+        return self._open(request, request.model, script)
 
     def load(self, request: LoadRequest) -> GenerationSession[LoadResult]:
         async def script(cancellation: Cancellation, output: Output) -> LoadResult:

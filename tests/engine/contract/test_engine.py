@@ -27,6 +27,8 @@ from engine.contracts import (
     ProblemError,
     Progress,
     Role,
+    ScoreRequest,
+    ScoreResult,
     Session,
     SessionEvent,
     SessionState,
@@ -66,6 +68,13 @@ async def test_an_answer_arrives_complete_and_exact(bench: Bench) -> None:
     assert await read_all(session) == answer(request)
     assert await session.outcome() == Completed(result(500), committed_tokens=500)
     assert session.state is SessionState.TERMINAL
+
+
+async def test_a_scoring_gives_back_the_tokens_asked_about(bench: Bench) -> None:
+    session = bench.engine.score(ScoreRequest(model="/models/tiny", token_ids=(5, 7)))
+
+    assert await read_all(session) == [Committed(0, (5, 7), (measured(5), measured(7)))]
+    assert await session.outcome() == Completed(ScoreResult(tokens=2, seconds=0.5), 2)
 
 
 async def test_a_load_tells_its_progress_and_its_result(bench: Bench) -> None:
