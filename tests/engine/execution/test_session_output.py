@@ -180,6 +180,7 @@ async def test_l5_a_publication_begun_and_not_awaited_is_over_before_the_run_is_
 
     async def publish(output: Output) -> None:
         refusals.append(await refusal_of(output.commit([3, 4])))
+        refusals.append(await refusal_of(output.commit([5])))
 
     async def execute(output: Output) -> None:
         await committing(output, 1, 2)
@@ -187,7 +188,7 @@ async def test_l5_a_publication_begun_and_not_awaited_is_over_before_the_run_is_
         await asyncio.sleep(0)
 
     async def close() -> None:
-        assert refusals == [Refusal.PUBLICATION_OUTSIDE_EXECUTION]
+        assert refusals == [Refusal.PUBLICATION_OUTSIDE_EXECUTION] * 2
 
     limits = SessionLimits(max_queued_events=1)
     session = GenerationSession(FakeMethod(execute, close=close).prepare, clock=ManualClock(), limits=limits)
@@ -207,8 +208,13 @@ async def test_l6_a_callback_still_running_is_waited_for_before_the_run_is_close
         await gate.wait()
         ended.append("callback")
 
+    async def publish(output: Output) -> None:
+        await output.commit([1])
+        assert await refusal_of(output.commit([2])) is Refusal.PUBLICATION_OUTSIDE_EXECUTION
+        ended.append("publisher")
+
     async def execute(output: Output) -> None:
-        tasks.append(asyncio.ensure_future(output.commit([1])))
+        tasks.append(asyncio.ensure_future(publish(output)))
         await asyncio.sleep(0)
 
     async def close() -> None:
@@ -221,7 +227,7 @@ async def test_l6_a_callback_still_running_is_waited_for_before_the_run_is_close
     gate.set()
 
     assert await session.outcome() == Completed(None, 1)
-    assert ended == ["callback", "close"]
+    assert ended == ["callback", "publisher", "close"]
 
 
 async def test_a_collecting_session_has_no_place_for_logprobs_or_pieces() -> None:
