@@ -3,7 +3,8 @@
 # mlx's CPU build finds a BLAS without threads or vector code otherwise, and reads prompts ten times slower.
 PATH="$PWD/.venv/bin:$PATH"
 export PATH PYTHONPATH="$PWD" QT_API=pyside6
-unset PYTHONHOME
+# Without compiled bytecode every start would compile the source anew.
+unset PYTHONHOME PYTHONDONTWRITEBYTECODE
 if [ "$(uname)" = Linux ]; then
     for blas in /usr/lib/*/openblas-pthread/libblas.so.3; do
         [ -e "$blas" ] && export LD_PRELOAD="$blas"

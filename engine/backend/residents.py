@@ -10,6 +10,7 @@ from engine.backend.group import GroupLimits, MlxExecutionGroup
 from engine.backend.loading import LoadedModel, load_model
 from engine.contracts import Cancellation, Clock
 from engine.execution.scheduler import drive
+from engine.runtime.turns import let_the_loop_catch_up
 from engine.text.model import TextModel
 
 LOAD_SLICE_BYTES = 64 << 20
@@ -26,7 +27,8 @@ class ResidentModel:
         self.text = text
         self.group = group
         self._users = 0
-        self._driver = asyncio.create_task(drive(group, clock), name=f"scheduler of {loaded.folder.name}")
+        driving = drive(group, clock, give_way=let_the_loop_catch_up)
+        self._driver = asyncio.create_task(driving, name=f"scheduler of {loaded.folder.name}")
 
     @property
     def is_in_use(self) -> bool:
