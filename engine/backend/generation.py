@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from engine.backend.publishing import PREFILL, check_context, commit_tokens
+from engine.backend.prompting import FittedPrompt, fit_prompt
+from engine.backend.publishing import PREFILL, commit_tokens
 from engine.backend.residents import ResidentModel, ResidentModels
 from engine.backend.row import Row, RowProgress, RowRequest, SampledToken
 from engine.contracts import (
@@ -17,7 +18,6 @@ from engine.contracts import (
     Output,
 )
 from engine.text.assembly import MessageAssembler
-from engine.text.model import EncodedPrompt
 
 
 async def plan_generation(
@@ -31,14 +31,11 @@ async def plan_generation(
     resident = await residents.obtain(request.model, cancellation)
     let_go = resident.retain()
     try:
-        prompt = await resident.text.encode_chat_in_slices(
-            request.messages, thinking=request.thinking, continue_last=request.continue_last, raw=request.raw
-        )
-        check_context(len(prompt.token_ids) + len(request.forced_prefix) + 1, resident.loaded.context_length)
+        fitted = await fit_prompt(resident, request)
     except BaseException:
         let_go()
         raise
-    return GenerationPlan(request, resident, let_go, prompt, cancellation, Stopwatch(clock, opened_ms))
+    return GenerationPlan(request, resident, let_go, fitted, cancellation, Stopwatch(clock, opened_ms))
 
 
 class Stopwatch:
@@ -72,29 +69,32 @@ class GenerationPlan:
         request: GenerationRequest,
         resident: ResidentModel,
         let_go: Callable[[], None],
-        prompt: EncodedPrompt,
+        fitted: FittedPrompt,
         cancellation: Cancellation,
         stopwatch: Stopwatch,
     ) -> None:
         self._request = request
         self._resident = resident
         self._let_go = let_go
-        self._prompt = prompt
+        self._fitted = fitted
         self._cancellation = cancellation
         self._stopwatch = stopwatch
 
     @property
     def output_token_limit(self) -> int:
         """What the caller allows, and what the context has room for."""
-        room = self._resident.loaded.context_length - len(self._prompt.token_ids)
-        return room if self._request.max_tokens is None else min(room, self._request.max_tokens)
+        return self._room if self._request.max_tokens is None else min(self._room, self._request.max_tokens)
+
+    @property
+    def _room(self) -> int:
+        return self._resident.loaded.context_length - len(self._fitted.prompt.token_ids)
 
     async def create_run(self) -> "GenerationRun":
         request, text = self._request, self._resident.text
         seed = secrets.randbits(32) if request.sampling.seed is None else request.sampling.seed
         row = self._resident.group.submit(
             RowRequest(
-                prompt=self._prompt.token_ids,
+                prompt=self._fitted.prompt.token_ids,
                 sampling=msgspec.structs.replace(request.sampling, seed=seed),
                 captures=request.captures,
                 max_tokens=self.output_token_limit,
@@ -103,31 +103,38 @@ class GenerationPlan:
                 forced_prefix=request.forced_prefix,
             )
         )
+        opens_thinking = self._fitted.prompt.opens_thinking
         assembler = MessageAssembler(
-            text, stop=request.stop, opens_thinking=self._prompt.opens_thinking, continues=request.continue_last
+            text, stop=request.stop, opens_thinking=opens_thinking, continues=request.continue_last
         )
-        return GenerationRun(row, assembler, seed, len(self._prompt.token_ids), self._stopwatch, self._let_go)
+        at_limit = FinishReason.CONTEXT_FULL if self.output_token_limit == self._room else FinishReason.MAX_TOKENS
+        return GenerationRun(row, assembler, seed, self._fitted, at_limit, self._stopwatch, self._let_go)
 
     async def release(self) -> None:
         self._let_go()
 
 
 class GenerationRun:
-    """One row from its first prompt token to the last one published; owns the row and a hold on the model."""
+    """One row from its first prompt token to the last one published; owns the row and a hold on the model.
+
+    `at_limit` is what reaching the row's limit means: the caller's wish, or the end of the context.
+    """
 
     def __init__(
         self,
         row: Row,
         assembler: MessageAssembler,
         seed: int,
-        prompt_tokens: int,
+        fitted: FittedPrompt,
+        at_limit: FinishReason,
         stopwatch: Stopwatch,
         let_go: Callable[[], None],
     ) -> None:
         self._row = row
         self._assembler = assembler
         self._seed = seed
-        self._prompt_tokens = prompt_tokens
+        self._fitted = fitted
+        self._at_limit = at_limit
         self._cached_tokens = 0
         self._generated_tokens = 0
         self._stopwatch = stopwatch
@@ -139,12 +146,13 @@ class GenerationRun:
         await commit_tokens(output, self._assembler.finish())
         return GenerationResult(
             finish_reason=self._finish_reason,
-            prompt_tokens=self._prompt_tokens,
+            prompt_tokens=len(self._fitted.prompt.token_ids),
             cached_tokens=self._cached_tokens,
             generated_tokens=self._generated_tokens,
             seed=self._seed,
             first_token_seconds=self._stopwatch.first_token_seconds,
             decode_seconds=self._stopwatch.decode_seconds,
+            left_out=self._fitted.fit.left_out,
         )
 
     async def close(self) -> None:
@@ -155,7 +163,8 @@ class GenerationRun:
     def _finish_reason(self) -> FinishReason:
         if self._assembler.stopped:
             return FinishReason.STOP_STRING
-        return self._row.finish_reason or FinishReason.END_OF_TURN
+        reason = self._row.finish_reason or FinishReason.END_OF_TURN
+        return self._at_limit if reason is FinishReason.MAX_TOKENS else reason
 
     async def _publish_step(self, output: Output, step: RowProgress | SampledToken) -> None:
         match step:

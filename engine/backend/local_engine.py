@@ -9,6 +9,7 @@ import mlx.core as mx
 
 from engine.backend.errands import Errand
 from engine.backend.generation import GenerationPlan, plan_generation
+from engine.backend.prompting import fit_prompt
 from engine.backend.residents import ResidentModels
 from engine.backend.scoring import ScoringPlan, plan_scoring
 from engine.catalog.discovery import list_models
@@ -27,9 +28,11 @@ from engine.contracts import (
     ModelDescription,
     Output,
     Prepare,
+    PromptFit,
     ScoreRequest,
     ScoreResult,
 )
+from engine.execution.cancellation import CancellationSource
 from engine.execution.session import GenerationSession, SessionLimits
 
 R = TypeVar("R")
@@ -71,6 +74,10 @@ class LocalEngine:
 
     async def list_models(self, folders: Sequence[str] = ()) -> tuple[ModelDescription, ...]:
         return list_models([Path(folder) for folder in folders])
+
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        resident = await self._residents.obtain(request.model, CancellationSource())
+        return (await fit_prompt(resident, request)).fit
 
     async def status(self) -> EngineStatus:
         groups = [resident.group for resident in self._residents]

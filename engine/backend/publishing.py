@@ -16,8 +16,8 @@ def check_context(tokens: int, context_length: int) -> None:
         raise ProblemError(
             Problem(
                 code="context_full",
-                sentence=f"The conversation takes {tokens:,} tokens; this model can read {context_length:,}.",
-                remedy="Shorten the message, start a new chat, or choose a model with a longer context.",
+                sentence=f"The text takes {tokens:,} tokens; this model can read {context_length:,}.",
+                remedy="Shorten the text, or choose a model with a longer context.",
             )
         )
 

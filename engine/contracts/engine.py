@@ -13,7 +13,7 @@ from engine.contracts.models import (
     ModelDescription,
 )
 from engine.contracts.outcomes import GenerationResult, ScoreResult
-from engine.contracts.requests import GenerationRequest, ScoreRequest
+from engine.contracts.requests import GenerationRequest, PromptFit, ScoreRequest
 from engine.contracts.session import Session
 
 
@@ -54,6 +54,12 @@ class Engine(Protocol):
 
     async def list_models(self, folders: Sequence[str] = ()) -> tuple[ModelDescription, ...]:
         """Every model known: the starter, Candor's own, the Hugging Face cache, then `folders` the user opened."""
+
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        """How the request's conversation fits, before anything is sent; loads the model when it is not resident.
+
+        Raises `ProblemError`: what loading and the template say, and `context_full` when it cannot be sent at all.
+        """
 
     async def status(self) -> EngineStatus: ...
 

@@ -26,7 +26,8 @@ class GenerationResult(msgspec.Struct, frozen=True, kw_only=True, tag="generatio
     """The figures of a finished answer. Times are seconds of the engine's clock.
 
     `cached_tokens` of the `prompt_tokens` came from stored work. `seed` reproduces the draw. `first_token_seconds` runs
-    from the opening of the session to the first sampled token, `decode_seconds` from there to the last.
+    from the opening of the session to the first sampled token, `decode_seconds` from there to the last. `left_out` are
+    places in the request's messages that were not sent, because they did not fit.
     """
 
     finish_reason: FinishReason
@@ -36,6 +37,7 @@ class GenerationResult(msgspec.Struct, frozen=True, kw_only=True, tag="generatio
     seed: int
     first_token_seconds: float
     decode_seconds: float
+    left_out: tuple[int, ...] = ()
 
 
 class ScoreResult(msgspec.Struct, frozen=True, kw_only=True, tag="scored"):

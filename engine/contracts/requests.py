@@ -57,6 +57,14 @@ class CaptureSettings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     rank: bool = False
 
 
+class Overflow(enum.StrEnum):
+    """What to do with a conversation that is longer than the model can read."""
+
+    REFUSE = "refuse"
+    KEEP_LAST_TURNS = "keep_last_turns"
+    """Keep the system prompt and as many of the last turns as fit; the result says which messages were left out."""
+
+
 class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="generate"):
     """One answer asked of one model.
 
@@ -73,9 +81,33 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     thinking: bool | None = None
+    overflow: Overflow = Overflow.REFUSE
     continue_last: bool = False
     forced_prefix: tuple[int, ...] = ()
     raw: bool = False
+
+
+class PromptFit(msgspec.Struct, frozen=True, kw_only=True):
+    """How a conversation fits into a model's context, in tokens.
+
+    `full_tokens` is what the whole conversation takes, `prompt_tokens` what would be sent. `left_out` are places in the
+    request's messages that would not be.
+    """
+
+    prompt_tokens: int
+    full_tokens: int
+    limit: int
+    left_out: tuple[int, ...] = ()
+
+    @property
+    def room(self) -> int:
+        """At most this many tokens can be answered."""
+        return max(0, self.limit - self.prompt_tokens)
+
+    @property
+    def excess(self) -> int:
+        """By how much the whole conversation is longer than the context."""
+        return max(0, self.full_tokens - self.limit)
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="score"):

@@ -16,6 +16,7 @@ from engine.contracts import (
     ModelDescription,
     Problem,
     ProblemError,
+    PromptFit,
     ScoreRequest,
     ScoreResult,
     Unsubscribe,
@@ -82,6 +83,10 @@ class EngineClient:
     async def list_models(self, folders: Sequence[str] = ()) -> tuple[ModelDescription, ...]:
         """Raises `ProblemError` when the engine cannot answer."""
         return await self._connection_for_call().dialogue.list_models(folders)
+
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        """Raises `ProblemError` when the engine cannot answer, or the conversation cannot be sent."""
+        return await self._connection_for_call().dialogue.fit_prompt(request)
 
     async def status(self) -> EngineStatus:
         """Launches nothing: without an engine, nothing runs. Raises `ProblemError` when it cannot answer."""

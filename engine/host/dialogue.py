@@ -6,7 +6,15 @@ from typing import Any, assert_never, cast
 
 import msgspec
 
-from engine.contracts import ENGINE_CLOSED, EngineStatus, ModelDescription, Problem, ProblemError
+from engine.contracts import (
+    ENGINE_CLOSED,
+    EngineStatus,
+    GenerationRequest,
+    ModelDescription,
+    Problem,
+    ProblemError,
+    PromptFit,
+)
 from engine.host import problems
 from engine.host.calls import PendingCalls
 from engine.host.framing import encode_frame
@@ -15,6 +23,8 @@ from engine.host.messages import (
     Cancel,
     Ended,
     Event,
+    Fit,
+    FitPrompt,
     GetStatus,
     Grant,
     ListModels,
@@ -68,6 +78,10 @@ class Dialogue:
         answer = await self._calls.ask(lambda number: self.send(ListModels(number, tuple(folders))))
         return cast(tuple[ModelDescription, ...], answer)
 
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        """Raises `ProblemError`."""
+        return cast(PromptFit, await self._calls.ask(lambda number: self.send(FitPrompt(number, request))))
+
     async def status(self) -> EngineStatus:
         """Raises `ProblemError`."""
         return cast(EngineStatus, await self._calls.ask(lambda number: self.send(GetStatus(number))))
@@ -98,7 +112,7 @@ class Dialogue:
         self._phase = Phase.OVER
         self._kept.clear()
 
-    def receive(self, message: Event | Ended | Models | Status | CallFailed) -> None:
+    def receive(self, message: Event | Ended | Models | Fit | Status | CallFailed) -> None:
         """The engine said something. What concerns a session or caller that is gone is ignored."""
         match message:
             case Event(channel=number, event=event):
@@ -109,6 +123,8 @@ class Dialogue:
                     self._sessions.pop(number).end(outcome)
             case Models(call=number, models=models):
                 self._calls.answer(number, models)
+            case Fit(call=number, fit=fit):
+                self._calls.answer(number, fit)
             case Status(call=number, status=status):
                 self._calls.answer(number, status)
             case CallFailed(call=number, problem=problem):

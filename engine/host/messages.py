@@ -22,6 +22,7 @@ from engine.contracts import (
     LoadResult,
     ModelDescription,
     Problem,
+    PromptFit,
     ScoreRequest,
     ScoreResult,
     SessionEvent,
@@ -71,6 +72,13 @@ class ListModels(msgspec.Struct, frozen=True, tag="list_models"):
     folders: tuple[str, ...]
 
 
+class FitPrompt(msgspec.Struct, frozen=True, tag="fit_prompt"):
+    """Answered by `Fit` or `CallFailed`."""
+
+    call: int
+    request: GenerationRequest
+
+
 class GetStatus(msgspec.Struct, frozen=True, tag="get_status"):
     """Answered by `Status` or `CallFailed`."""
 
@@ -102,6 +110,13 @@ class Models(msgspec.Struct, frozen=True, tag="models"):
     models: tuple[ModelDescription, ...]
 
 
+class Fit(msgspec.Struct, frozen=True, tag="fit"):
+    """Answers `FitPrompt`."""
+
+    call: int
+    fit: PromptFit
+
+
 class Status(msgspec.Struct, frozen=True, tag="status"):
     """Answers `GetStatus`."""
 
@@ -116,8 +131,8 @@ class CallFailed(msgspec.Struct, frozen=True, tag="call_failed"):
     problem: Problem
 
 
-ToEngine = Hello | Open | Grant | Cancel | ListModels | GetStatus | Shutdown
-ToApp = Hello | Event | Ended | Models | Status | CallFailed
+ToEngine = Hello | Open | Grant | Cancel | ListModels | FitPrompt | GetStatus | Shutdown
+ToApp = Hello | Event | Ended | Models | Fit | Status | CallFailed
 
 _encoder = msgspec.msgpack.Encoder()
 _engine_decoder: msgspec.msgpack.Decoder[ToEngine] = msgspec.msgpack.Decoder(ToEngine)

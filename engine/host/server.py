@@ -24,6 +24,8 @@ from engine.host.messages import (
     CallFailed,
     Cancel,
     Ended,
+    Fit,
+    FitPrompt,
     GetStatus,
     Grant,
     Hello,
@@ -98,6 +100,8 @@ class EngineServer:
                     self._tasks.create_task(self._channels[message.channel].cancel(message.reason))
             case ListModels():
                 self._tasks.create_task(self._answer(message.call, self._list_models(message)))
+            case FitPrompt():
+                self._tasks.create_task(self._answer(message.call, self._fit_prompt(message)))
             case GetStatus():
                 self._tasks.create_task(self._answer(message.call, self._get_status(message)))
             case Shutdown():
@@ -144,10 +148,13 @@ class EngineServer:
     async def _list_models(self, message: ListModels) -> Models:
         return Models(message.call, await self._ready_engine().list_models(message.folders))
 
+    async def _fit_prompt(self, message: FitPrompt) -> Fit:
+        return Fit(message.call, await self._ready_engine().fit_prompt(message.request))
+
     async def _get_status(self, message: GetStatus) -> Status:
         return Status(message.call, await self._ready_engine().status())
 
-    async def _answer(self, call: int, work: Awaitable[Models | Status]) -> None:
+    async def _answer(self, call: int, work: Awaitable[Models | Fit | Status]) -> None:
         try:
             await self._link.send(await work)
         except ProblemError as error:

@@ -1,20 +1,11 @@
 """What fits into a model's context, and what has to be left out when not everything does."""
 
-import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.contracts import Message, Problem, ProblemError, Role
+from engine.contracts import Message, Overflow, Problem, ProblemError, Role
 
 CountTokens = Callable[[Sequence[Message]], int]
-
-
-class OverflowPolicy(enum.Enum):
-    """What to do with a conversation that is too long."""
-
-    KEEP_LAST_TURNS = enum.auto()
-    """Keep the system prompt and as many of the last turns as fit."""
-    REFUSE = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +38,7 @@ def fit_context(
     *,
     limit: int,
     answer_room: int = 1,
-    policy: OverflowPolicy = OverflowPolicy.KEEP_LAST_TURNS,
+    policy: Overflow = Overflow.KEEP_LAST_TURNS,
 ) -> ContextFit:
     """Choose the messages to send so that `answer_room` tokens remain for the answer.
 
@@ -59,7 +50,7 @@ def fit_context(
     full = count_tokens(messages)
     if full + answer_room <= limit:
         return ContextFit(tuple(messages), (), full, full, limit)
-    if policy is OverflowPolicy.REFUSE:
+    if policy is Overflow.REFUSE:
         raise ProblemError(_overflow("The conversation", full, limit, answer_room))
     starts = _turn_starts(messages)
     dropped = _fewest_dropped(messages, starts, lambda kept: count_tokens(kept) + answer_room <= limit)

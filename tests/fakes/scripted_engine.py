@@ -17,6 +17,7 @@ from engine.contracts import (
     ModelSource,
     Problem,
     ProblemError,
+    PromptFit,
     ScoreRequest,
     ScoreResult,
     SessionState,
@@ -181,6 +182,9 @@ class ScriptedEngine:
         if self.problem is not None:
             raise ProblemError(self.problem)
         return self.models
+
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        return PromptFit(prompt_tokens=12, full_tokens=20, limit=16, left_out=(1,))
 
     async def status(self) -> EngineStatus:
         if self.problem is not None:

@@ -22,6 +22,7 @@ from engine.contracts import (
     Output,
     Problem,
     ProblemError,
+    PromptFit,
     ScoreRequest,
     ScoreResult,
     TokenLogprobs,
@@ -112,6 +113,10 @@ class RunEngine:
         self.folders.append(tuple(folders))
         self._raise_problem()
         return (MODEL,)
+
+    async def fit_prompt(self, request: GenerationRequest) -> PromptFit:
+        self._raise_problem()
+        return PromptFit(prompt_tokens=12, full_tokens=20, limit=16, left_out=(1,))
 
     async def status(self) -> EngineStatus:
         self._raise_problem()

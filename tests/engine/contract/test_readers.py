@@ -15,6 +15,7 @@ from engine.contracts import (
     EngineStatus,
     Problem,
     ProblemError,
+    PromptFit,
     SessionEvent,
     SessionState,
 )
@@ -154,6 +155,13 @@ async def test_calls_are_answered_while_sessions_run(bench: Bench) -> None:
     assert bench.inner.folders == [("/a", "/b")]
     assert await bench.engine.status() == EngineStatus(open_sessions=1, resident_models=(MODEL.id,), device_bytes=2**40)
     await session.close()
+
+
+async def test_a_conversation_is_measured_before_it_is_sent(bench: Bench) -> None:
+    fit = await bench.engine.fit_prompt(ask(1, "a long conversation"))
+
+    assert fit == PromptFit(prompt_tokens=12, full_tokens=20, limit=16, left_out=(1,))
+    assert (fit.room, fit.excess) == (4, 4)
 
 
 async def test_a_call_that_fails_raises_its_problem(bench: Bench) -> None:

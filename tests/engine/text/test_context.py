@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contracts import Message, ProblemError, Role
-from engine.text.context import OverflowPolicy, fit_context
+from engine.contracts import Message, Overflow, ProblemError, Role
+from engine.text.context import fit_context
 
 
 def message(role: Role, words: int) -> Message:
@@ -60,7 +60,7 @@ def test_a_first_message_longer_than_the_context_is_a_problem_with_its_numbers()
 
 def test_a_policy_may_refuse_to_leave_anything_out() -> None:
     with pytest.raises(ProblemError) as caught:
-        fit_context(turns(300, 300, 10), words_of, limit=512, policy=OverflowPolicy.REFUSE)
+        fit_context(turns(300, 300, 10), words_of, limit=512, policy=Overflow.REFUSE)
 
     assert caught.value.problem.code == "context_full"
 
