@@ -91,11 +91,12 @@ class GenerationPlan:
 
     async def create_run(self) -> "GenerationRun":
         request, text = self._request, self._resident.text
-        seed = secrets.randbits(32) if request.sampling.seed is None else request.sampling.seed
+        sampling = request.sampling or self._resident.loaded.sampling_defaults
+        seed = secrets.randbits(32) if sampling.seed is None else sampling.seed
         row = self._resident.group.submit(
             RowRequest(
                 prompt=self._fitted.prompt.token_ids,
-                sampling=msgspec.structs.replace(request.sampling, seed=seed),
+                sampling=msgspec.structs.replace(sampling, seed=seed),
                 captures=request.captures,
                 max_tokens=self.output_token_limit,
                 end_ids=text.end_ids,

@@ -113,6 +113,7 @@ class LocalEngine:
             context_length=loaded.context_length,
             vocabulary_size=loaded.vocabulary_size,
             weight_bytes=loaded.weight_bytes,
+            sampling_defaults=loaded.sampling_defaults,
             load_seconds=0.0 if was_resident else (self._clock.now_ms() - started_ms) / 1000,
         )
 

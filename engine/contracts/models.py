@@ -5,6 +5,7 @@ import enum
 import msgspec
 
 from engine.contracts.problems import Problem
+from engine.contracts.requests import SamplingSettings
 
 
 class ModelSource(enum.StrEnum):
@@ -39,13 +40,17 @@ class LoadRequest(msgspec.Struct, frozen=True, tag="load"):
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True, tag="loaded"):
-    """A resident model. `context_length` is in tokens, `load_seconds` 0 when it was resident already."""
+    """A resident model. `context_length` is in tokens, `load_seconds` 0 when it was resident already.
+
+    `sampling_defaults` is what the model's makers recommend, in its `generation_config.json`.
+    """
 
     model: str
     context_length: int
     vocabulary_size: int
     weight_bytes: int
     load_seconds: float
+    sampling_defaults: SamplingSettings = SamplingSettings()
 
 
 class InstallRequest(msgspec.Struct, frozen=True, tag="install_starter"):

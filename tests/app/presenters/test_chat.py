@@ -91,6 +91,7 @@ async def test_the_request_carries_the_settings_and_asks_for_alternatives(
     request = await engine.session.opened()
 
     assert request.model == STARTER.id
+    assert request.sampling is not None
     assert (request.sampling.temperature, request.sampling.top_p) == (0.0, 0.95)
     assert (request.captures.logprob, request.captures.top_k) == (True, 10)
     assert request.max_tokens == 60

@@ -1,6 +1,7 @@
 """The engine in this process with the starter model: what it says equals an independent forward pass."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -15,6 +16,7 @@ from engine.contracts import (
     Completed,
     Engine,
     Failed,
+    GenerationRequest,
     LoadRequest,
     Message,
     Role,
@@ -76,6 +78,29 @@ async def test_scoring_a_pasted_text_equals_a_full_forward_pass(engine: Engine) 
     assert [each.entropy for each in rest] == pytest.approx(entropies.tolist(), abs=1e-3)
     close = [abs((each.rank or 0) - rank) <= max(1, rank // 100) for each, rank in zip(rest, ranks, strict=True)]
     assert all(close)
+
+
+async def test_without_sampling_settings_the_makers_recommendation_holds(tmp_path: Path) -> None:
+    folder = tmp_path / "greedy"
+    folder.mkdir()
+    for file in starter_installation().folder.iterdir():
+        if file.name != "generation_config.json":
+            (folder / file.name).symlink_to(file)
+    (folder / "generation_config.json").write_text('{"do_sample": false}')
+    engine = build_engine()
+    async with engine.load(LoadRequest(str(folder))) as loading:
+        assert [event async for event in loading]
+        loaded = await loading.outcome()
+    question = (Message(Role.USER, "Tell me a story."),)
+    answers = [
+        (await scored(engine.generate(GenerationRequest(model=str(folder), messages=question, max_tokens=6))))[0]
+        for _ in range(2)
+    ]
+    await engine.aclose()
+
+    assert isinstance(loaded, Completed)
+    assert loaded.result.sampling_defaults.temperature == 0.0
+    assert answers[0] == answers[1]
 
 
 async def test_scoring_nothing_says_so(engine: Engine) -> None:
