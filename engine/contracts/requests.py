@@ -69,10 +69,10 @@ class GenerationRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     """One answer asked of one model.
 
     `model` is the id of a `ModelDescription`. `sampling` None takes what the model's makers recommend. `max_tokens`
-    None means as many as the context has room for. `stop` ends the answer before any of these texts is shown. `thinking` is
-    passed to the template when not None. `continue_last` goes on with a last assistant message instead of opening a new
-    turn. `forced_prefix` is token ids that the answer begins with, exactly. `raw` skips the template: the contents are
-    joined and encoded as plain text.
+    None means as many as the context has room for. `stop` ends the answer before any of these texts is shown.
+    `thinking` is passed to the template when not None. `continue_last` goes on with a last assistant message instead
+    of opening a new turn. `forced_prefix` is token ids that the answer begins with, exactly. `raw` skips the
+    template: the contents are joined and encoded as plain text.
     """
 
     model: str
