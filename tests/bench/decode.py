@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import mlx_lm
+from mlx_lm.generate import stream_generate
+from mlx_lm.utils import load
 
 from engine.assembly import build_engine
 from engine.catalog.discovery import list_models
@@ -52,13 +53,13 @@ def _reference(model: Any, tokenizer: Any) -> float:
     """The same by `mlx_lm.stream_generate`."""
     prompt = tokenizer.apply_chat_template([{"role": "user", "content": PROMPT}], add_generation_prompt=True)
     arrivals = []
-    for _ in mlx_lm.stream_generate(model, tokenizer, prompt, max_tokens=TOKENS):
+    for _ in stream_generate(model, tokenizer, prompt, max_tokens=TOKENS):
         arrivals.append(time.perf_counter())
     return (len(arrivals) - 1) / (arrivals[-1] - arrivals[0])
 
 
 async def _measure(folder: Path) -> dict[str, list[float]]:
-    model, tokenizer = mlx_lm.load(str(folder))
+    model, tokenizer = load(str(folder))
     engine = build_engine()
     speeds: dict[str, list[float]] = {"reference": [], "plain": [], "captured": []}
     for _ in range(ROUNDS + 1):

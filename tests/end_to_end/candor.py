@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.bootstrap import RunningApp, running
 from app.desktop.folders import Folders
-from app.settings.declarations import MAX_TOKENS
+from app.settings.declarations import MAX_TOKENS, TEMPERATURE
 from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
 from engine.contracts import EngineStatus
@@ -80,6 +80,7 @@ async def candor(_: QApplication, home: Path, max_tokens: int = 60) -> AsyncIter
     engine = EngineClient()
     async with running(window, Folders(home), engine) as app:
         app.services.settings[MAX_TOKENS] = max_tokens
+        app.services.settings[TEMPERATURE] = 0.0
         try:
             yield Candor(window, app, engine)
         finally:

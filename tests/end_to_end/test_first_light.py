@@ -22,7 +22,7 @@ def test_two_tabs_answer_at_once_and_stop_frees_the_row(qapp: QApplication, tmp_
     async def scenario() -> None:
         async with candor(qapp, tmp_path) as program:
             await program.is_ready()
-            france = program.send("What is the capital of France? Answer in one sentence.")
+            france = program.send("What is the capital of France?")
             await program.open_tab()
             story = program.send("Tell me a very long story about a fox.")
             await until(lambda: bool(answer_of(story)))

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
-import mlx_lm
 import pytest
+from mlx_lm.utils import load
 
 from engine.assembly import build_engine
 from engine.catalog.starter import starter_installation
@@ -65,7 +65,7 @@ async def test_scoring_a_pasted_text_equals_a_full_forward_pass(engine: Engine) 
     assert isinstance(await session.outcome(), Completed)
     assert len(ids) > 1000
     assert measured[0] is None or measured[0].logprob is None
-    model, _ = mlx_lm.load(folder)
+    model, _ = load(folder)
     logits = model(mx.array([ids]))[0, :-1].astype(mx.float32)
     logprobs = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
     expected = mx.take_along_axis(logprobs, mx.array(ids[1:])[:, None], axis=-1)[:, 0]

@@ -7,12 +7,12 @@ from typing import Any
 
 import gguf
 import mlx.core as mx
-import mlx_lm
 import numpy as np
 import pytest
 from gguf import GGMLQuantizationType as Kind
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mlx_lm.utils import load
 
 from engine.catalog.gguf_import import GgufConversion
 from engine.catalog.gguf_weights import WeightForm
@@ -78,7 +78,7 @@ def test_both_forms_compute_the_same(tiny_gguf: Path, tmp_path: Path) -> None:
     prompt = mx.array([[5, 60, 7, 100, 33, 9]])
     logits = []
     for form in WeightForm:
-        model, _ = mlx_lm.load(str(convert(tiny_gguf, tmp_path / form, form)))
+        model, _ = load(str(convert(tiny_gguf, tmp_path / form, form)))
         model.set_dtype(mx.float32)  # half precision is emulated, slowly, on a CPU
         logits.append(np.array(model(prompt)))
 
@@ -88,7 +88,7 @@ def test_both_forms_compute_the_same(tiny_gguf: Path, tmp_path: Path) -> None:
 
 
 def test_the_template_and_the_end_of_turn_reach_mlx_lm(tiny_gguf: Path, tmp_path: Path) -> None:
-    _, tokenizer = mlx_lm.load(str(convert(tiny_gguf, tmp_path / "model")))
+    _, tokenizer = load(str(convert(tiny_gguf, tmp_path / "model")))
 
     assert tokenizer.chat_template == TEMPLATE
     assert tokenizer.eos_token_ids == {2}
