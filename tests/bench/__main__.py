@@ -4,18 +4,10 @@ import importlib
 import json
 import sys
 from pathlib import Path
-from typing import TypedDict
+
+from tests.bench._figure import Figure
 
 RESULTS = Path("build/bench.json")
-
-
-class Figure(TypedDict):
-    """One measured value. `versus` says what a ratio was taken against, in the same run."""
-
-    name: str
-    value: float
-    unit: str
-    versus: str
 
 
 def benches() -> list[str]:

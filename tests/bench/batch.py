@@ -15,6 +15,7 @@ from engine.backend.row import Row, SampledToken
 from engine.contracts import CaptureSettings
 from engine.execution.scheduler import drive
 from engine.runtime.clock import AsyncioClock
+from tests.bench._figure import Figure
 from tests.bench.decode import starter_folder
 from tests.engine.backend.driving import request
 
@@ -64,7 +65,7 @@ def _batch_generator(loaded: LoadedModel, rows: int) -> float:
     return _speed(arrivals, rows)
 
 
-def _of_rows(loaded: LoadedModel, rows: int) -> list[dict[str, Any]]:
+def _of_rows(loaded: LoadedModel, rows: int) -> list[Figure]:
     speeds: dict[str, list[float]] = {"BatchGenerator": [], "plain": [], "top_20": []}
     for _ in range(ROUNDS):
         speeds["BatchGenerator"].append(_batch_generator(loaded, rows))
@@ -78,13 +79,13 @@ def _of_rows(loaded: LoadedModel, rows: int) -> list[dict[str, Any]]:
     ]
 
 
-def _ratio(name: str, mine: Sequence[float], theirs: Sequence[float], versus: str) -> dict[str, Any]:
+def _ratio(name: str, mine: Sequence[float], theirs: Sequence[float], versus: str) -> Figure:
     """The median of the ratios taken round by round, so that a machine that slows down counts for both."""
     value = statistics.median(one / other for one, other in zip(mine, theirs, strict=True))
     return {"name": name, "value": value, "unit": "ratio", "versus": versus}
 
 
-def figures() -> list[dict[str, Any]]:
+def figures() -> list[Figure]:
     """Speeds of four and of eight rows, and what capturing costs them."""
     loaded = load_model(starter_folder())
     mx.eval(loaded.model.state)

@@ -21,6 +21,7 @@ from engine.contracts import (
     Role,
     SamplingSettings,
 )
+from tests.bench._figure import Figure
 
 PROMPT = "Explain in simple words why the sky is blue."
 TOKENS = 64
@@ -70,11 +71,11 @@ async def _measure(folder: Path) -> dict[str, list[float]]:
     return {name: values[1:] for name, values in speeds.items()}
 
 
-def figures() -> list[dict[str, Any]]:
+def figures() -> list[Figure]:
     """Median speeds, and the medians of the ratios taken round by round."""
     speeds = asyncio.run(_measure(starter_folder()))
     versus = "mlx_lm.stream_generate"
-    rows = [
+    rows: list[Figure] = [
         {
             "name": "decode.stream_generate",
             "value": statistics.median(speeds["reference"]),

@@ -3,7 +3,6 @@
 import asyncio
 import statistics
 import time
-from typing import Any
 
 import mlx.core as mx
 
@@ -13,6 +12,7 @@ from engine.backend.row import Row, RowProgress, SampledToken
 from engine.contracts import SessionCancelledError
 from engine.execution.scheduler import drive
 from engine.runtime.clock import AsyncioClock
+from tests.bench._figure import Figure
 from tests.bench.decode import starter_folder
 from tests.engine.backend.driving import ManualCancellation, request
 
@@ -85,7 +85,7 @@ async def _stop(group: MlxExecutionGroup) -> float:
         return time.perf_counter() - stopped
 
 
-async def _measure(loaded: LoadedModel) -> list[dict[str, Any]]:
+async def _measure(loaded: LoadedModel) -> list[Figure]:
     clock = AsyncioClock()
     group = MlxExecutionGroup(loaded, clock)
     driver = asyncio.create_task(drive(group, clock))
@@ -107,7 +107,7 @@ async def _measure(loaded: LoadedModel) -> list[dict[str, Any]]:
     ]
 
 
-def figures() -> list[dict[str, Any]]:
+def figures() -> list[Figure]:
     """Time to first token of a chat's first and second turn; a Stop; the stall that a long prompt causes."""
     loaded = load_model(starter_folder())
     mx.eval(loaded.model.state)

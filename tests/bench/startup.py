@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-from tests.bench.__main__ import Figure
+from tests.bench._figure import Figure
 
 ROUNDS = 9
 
