@@ -2,7 +2,7 @@
 PREPARE = @sh packaging/find_python.sh packaging/prepare.py
 IN_ENV = sh packaging/in_env.sh
 
-.PHONY: run test lint check bench lock clean
+.PHONY: run test test-oracle lint check bench lock clean
 
 run: ## open the window (without a display: drive it offscreen through a real chat)
 	$(PREPARE)
@@ -11,6 +11,11 @@ run: ## open the window (without a display: drive it offscreen through a real ch
 test: ## all tests
 	$(PREPARE)
 	@$(IN_ENV) python -m pytest $(ARGS)
+
+test-oracle: ## the engine's numbers against PyTorch and transformers, which it installs apart
+	$(PREPARE)
+	@sh packaging/oracle.sh
+	@$(IN_ENV) python -m pytest tests/oracle $(ARGS)
 
 lint: ## lint, type and import rules
 	$(PREPARE) --without-model
