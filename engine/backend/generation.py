@@ -16,6 +16,8 @@ from engine.contracts import (
     GenerationRequest,
     GenerationResult,
     Output,
+    Problem,
+    ProblemError,
 )
 from engine.text.assembly import MessageAssembler
 
@@ -27,6 +29,7 @@ async def plan_generation(
 
     Raises `ProblemError`: whatever loading, the template and the context have to say.
     """
+    _check_limit(request.max_tokens)
     opened_ms = clock.now_ms()
     resident = await residents.obtain(request.model, cancellation)
     let_go = resident.retain()
@@ -36,6 +39,12 @@ async def plan_generation(
         let_go()
         raise
     return GenerationPlan(request, resident, let_go, fitted, cancellation, Stopwatch(clock, opened_ms))
+
+
+def _check_limit(max_tokens: int | None) -> None:
+    if max_tokens is not None and max_tokens < 0:
+        sentence = f"An answer cannot have {max_tokens:,} tokens."
+        raise ProblemError(Problem(code="limit_invalid", sentence=sentence, remedy="Choose 0 or more, or no limit."))
 
 
 class Stopwatch:

@@ -8,7 +8,7 @@ import mlx.core as mx
 
 from engine.backend.group import GroupLimits, MlxExecutionGroup
 from engine.backend.loading import LoadedModel, load_model
-from engine.contracts import Cancellation, Clock
+from engine.contracts import Cancellation, Clock, Problem, ProblemError
 from engine.execution.scheduler import drive
 from engine.runtime.turns import let_the_loop_catch_up
 from engine.text.model import TextModel
@@ -76,12 +76,13 @@ class ResidentModels:
         Raises `ProblemError` when the folder does not hold a usable model, and `SessionCancelledError` between two
         slices once cancelled; a load that is given up leaves nothing in memory.
         """
+        folder = _folder_of(model)
         async with self._loading:
             cancellation.raise_if_cancelled()
             if (resident := self._residents.get(model)) is not None:
                 return resident
             await self._make_room()
-            self._residents[model] = resident = await self._load(Path(model), cancellation, progress)
+            self._residents[model] = resident = await self._load(folder, cancellation, progress)
             return resident
 
     async def _load(self, folder: Path, cancellation: Cancellation, progress: LoadProgress | None) -> ResidentModel:
@@ -108,6 +109,13 @@ class ResidentModels:
         while self._residents:
             _, resident = self._residents.popitem()
             await resident.unload()
+
+
+def _folder_of(model: str) -> Path:
+    if not model or "\0" in model:
+        sentence = "The request does not name a model's folder."
+        raise ProblemError(Problem(code="model_missing", sentence=sentence, remedy="Choose a model."))
+    return Path(model)
 
 
 async def _slices(loaded: LoadedModel) -> AsyncIterator[int]:

@@ -123,3 +123,24 @@ async def test_scoring_what_is_longer_than_the_context_says_by_how_much(engine: 
     assert outcome.error.problem is not None
     assert outcome.error.problem.code == "context_full"
     assert "9,000" in outcome.error.problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (GenerationRequest(model="", messages=()), "model_missing"),
+        (GenerationRequest(model="/models/a\0b", messages=()), "model_missing"),
+        (GenerationRequest(model="/nowhere", messages=()), "tokenizer_missing"),
+        (GenerationRequest(model="/nowhere", messages=(), max_tokens=-3), "limit_invalid"),
+    ],
+)
+async def test_a_request_that_makes_no_sense_gets_a_sentence(request_: GenerationRequest, code: str) -> None:
+    engine = build_engine()
+    session = engine.generate(request_)
+    assert [event async for event in session] == []
+    outcome = await session.outcome()
+    await engine.aclose()
+
+    assert isinstance(outcome, Failed)
+    assert outcome.error.problem is not None
+    assert outcome.error.problem.code == code
