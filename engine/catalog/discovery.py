@@ -9,7 +9,7 @@ import msgspec
 
 from engine.catalog.hugging_face_cache import cache_folder, cached_models
 from engine.catalog.install_record import InstallRecord
-from engine.catalog.model_folder import CONFIG_FILE, describe_folder, unreadable
+from engine.catalog.model_folder import CONFIG_FILE, as_text, describe_folder, unreadable
 from engine.catalog.places import models_folder
 from engine.catalog.starter import StarterInstallation, starter_installation
 from engine.contracts import ModelDescription, ModelSource, Problem
@@ -62,15 +62,16 @@ def _opened_models(folder: Path) -> list[ModelDescription]:
         if _looks_like_a_model(folder):
             return [describe_folder(folder, folder.name, ModelSource.FOLDER)]
         inside = [describe_folder(path, path.name, ModelSource.FOLDER) for path in _model_folders(folder)]
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a NUL in the path is a ValueError
         return [_without_model(folder, unreadable(folder, error))]
-    sentence = f"There is no model in {folder}."
+    sentence = f"There is no model in {as_text(str(folder))}."
     remedy = f"Open a folder that holds {CONFIG_FILE} and safetensors files."
     return inside or [_without_model(folder, Problem(code="no_model", sentence=sentence, remedy=remedy))]
 
 
 def _without_model(folder: Path, problem: Problem) -> ModelDescription:
-    return ModelDescription(id=str(folder.absolute()), name=folder.name, source=ModelSource.FOLDER, problem=problem)
+    path, name = as_text(str(folder.absolute())), as_text(folder.name)
+    return ModelDescription(id=path, name=name, source=ModelSource.FOLDER, problem=problem)
 
 
 def _model_folders(parent: Path) -> list[Path]:
@@ -82,7 +83,7 @@ def _looks_like_a_model(folder: Path) -> bool:
     """It has a configuration or weights; the links in a cache count even when they lead nowhere."""
     try:
         return (folder / CONFIG_FILE).exists() or any(folder.glob("*.safetensors"))
-    except PermissionError:
+    except (OSError, ValueError):  # a NUL in the path is a ValueError
         return False
 
 
@@ -98,5 +99,5 @@ def _place(model: ModelDescription) -> str:
     """Where a model really is, so that two ways to one folder are one model."""
     try:
         return str(Path(model.id).resolve())
-    except (OSError, RuntimeError):  # a loop of links
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a NUL
         return model.id

@@ -37,9 +37,9 @@ def _current_snapshot(repository: Path) -> Path | None:
     try:
         with (repository / "refs" / _REVISION).open("rb") as ref:
             commit = ref.read(_MAX_REF_BYTES).decode(errors="replace").strip()
+        if commit and (named := snapshots / Path(commit).name).is_dir():
+            return named
     except OSError:
-        commit = ""
-    if commit and (named := snapshots / Path(commit).name).is_dir():
-        return named
+        pass  # no reference, or one that names nothing
     existing = [folder for folder in snapshots.glob("*") if folder.is_dir()]
     return max(existing, key=lambda folder: folder.stat().st_mtime, default=None)

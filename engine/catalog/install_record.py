@@ -26,7 +26,7 @@ class InstallRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The record in `folder`, or None where there is none that can be read."""
         try:
             return msgspec.json.decode((folder / RECORD_FILE).read_bytes(), type=cls)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        except (OSError, ValueError, RecursionError):
             return None
 
     def encode(self) -> bytes:

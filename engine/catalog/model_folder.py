@@ -15,6 +15,9 @@ from engine.contracts import ModelDescription, ModelSource, Problem
 CONFIG_FILE: Final = "config.json"
 
 _TOKENIZER_FILES: Final = ("tokenizer.json", "tokenizer.model", "vocab.json", "tiktoken.model", "vocab.txt")
+_LONGEST_CONTEXT: Final = 2**31
+"""In tokens; larger numbers are no lengths, and from 2**64 on they cannot cross the wire."""
+_LONGEST_FAMILY: Final = 100
 _FETCH_AGAIN: Final = "Download the model again."
 _CHOOSE_ANOTHER: Final = "Choose a model of another family."
 
@@ -31,8 +34,16 @@ class _Config(msgspec.Struct, frozen=True):
     def context_length(self) -> int | None:
         """In tokens. Models of more than text nest the text's part; a number that makes no sense is unknown."""
         nested = self.text_config.get("max_position_embeddings") if isinstance(self.text_config, dict) else None
-        known = (number for number in (self.max_position_embeddings, nested) if type(number) is int and number > 0)
-        return next(known, None)
+        return next((number for number in (self.max_position_embeddings, nested) if _is_length(number)), None)
+
+    @property
+    def family(self) -> str | None:
+        """The architecture's name, fit for the wire and the screen."""
+        return None if self.model_type is None else as_text(self.model_type[:_LONGEST_FAMILY])
+
+
+def _is_length(number: object) -> bool:
+    return type(number) is int and 1 <= number <= _LONGEST_CONTEXT
 
 
 @dataclass
@@ -56,10 +67,10 @@ def describe_folder(folder: Path, name: str, source: ModelSource) -> ModelDescri
     findings = _Findings(_Config())
     problem = _examine(folder, findings)
     return ModelDescription(
-        id=_as_text(str(folder.absolute())),
-        name=_as_text(name),
+        id=as_text(str(folder.absolute())),
+        name=as_text(name),
         source=source,
-        family=findings.config.model_type,
+        family=findings.config.family,
         weight_bytes=findings.weight_bytes,
         context_length=findings.config.context_length,
         problem=problem,
@@ -76,29 +87,31 @@ def _examine(folder: Path, findings: _Findings) -> Problem | None:
         _require_tokenizer(folder)
     except _UnusableError as error:
         return error.problem
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001 - the border to files from anywhere: one odd model must not hide the others
         return unreadable(folder, error)
     return None
 
 
-def _as_text(name: str) -> str:
+def as_text(name: str) -> str:
     """`name` with every byte that is not text spelled out; Python keeps those as lone surrogates."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _require_text(folder: Path) -> None:
-    """A name that is not text can neither cross the wire nor be written into settings."""
-    if (name := str(folder)) != _as_text(name):
-        sentence = f"The folder name {_as_text(folder.name)} is not valid UTF-8."
+    """A name that is not text can neither cross the wire nor be written into settings; no file can have a NUL."""
+    if "\0" in (name := str(folder)):
+        raise _UnusableError("name_unreadable", "The folder's name holds a NUL character.", "Choose another folder.")
+    if name != as_text(name):
+        sentence = f"The folder name {as_text(folder.name)} is not valid UTF-8."
         raise _UnusableError("name_unreadable", sentence, "Rename the folder.")
 
 
-def unreadable(folder: Path, error: OSError) -> Problem:
-    """What the operating system refused while `folder` was read, as a sentence."""
-    reason = error.strerror or type(error).__name__
+def unreadable(folder: Path, error: Exception) -> Problem:
+    """What was refused while `folder` was read, mostly by the operating system, as a sentence."""
+    reason = (isinstance(error, OSError) and error.strerror) or type(error).__name__
     return Problem(
         code="model_unreadable",
-        sentence=f"The folder {folder} cannot be read: {reason}.",
+        sentence=f"The folder {as_text(str(folder))} cannot be read: {reason}.",
         remedy="Check that it exists and that you may read it.",
     )
 
@@ -138,7 +151,7 @@ def _require_architecture(config: _Config) -> None:
     elif config.model_file is not None:
         sentence = "The model wants to run code of its own, which Candor never does."
     elif not is_known_architecture(config.model_type):
-        sentence = f"Candor cannot run models of the architecture {config.model_type}."
+        sentence = f"Candor cannot run models of the architecture {config.family}."
     else:
         return
     raise _UnusableError("architecture_unknown", sentence, _CHOOSE_ANOTHER)

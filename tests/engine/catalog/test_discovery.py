@@ -117,6 +117,35 @@ def test_what_else_lies_in_the_cache_is_not_a_model(home: Path, cache: Path) -> 
     assert names(ModelSource.HUGGING_FACE) == []
 
 
+@pytest.mark.parametrize("name", ["x\0y", "x" * 5000, "no text \udcff"])
+def test_a_folder_that_cannot_exist_is_named_and_hides_no_other(home: Path, tmp_path: Path, name: str) -> None:
+    whole = write_model(tmp_path / "whole")
+    _, odd, good = list_models([tmp_path / name, whole])
+
+    assert odd.problem is not None
+    assert odd.problem.sentence
+    assert (good.id, good.problem) == (str(whole), None)
+    assert msgspec.json.encode((odd, good))
+
+
+def test_one_odd_configuration_hides_no_other_model(home: Path) -> None:
+    for name in ("a", "c"):
+        write_model(home / "models" / name)
+    odd = write_model(home / "models" / "b")
+    (odd / "config.json").write_text(r'{"model_type": "\ud800", "max_position_embeddings": 18446744073709551616}')
+
+    assert names(ModelSource.OWN) == ["a", "b", "c"]
+    assert msgspec.json.encode(list_models())
+
+
+def test_a_reference_that_names_nothing_hides_no_other_model(home: Path, cache: Path) -> None:
+    write_cached_model(cache, "a/model", OLD, ref=OLD)
+    (cache / "models--a--model" / "refs" / "main").write_bytes(b"\xff" * 200)
+    write_cached_model(cache, "b/model", NEW, ref=NEW)
+
+    assert names(ModelSource.HUGGING_FACE) == ["a/model", "b/model"]
+
+
 def test_a_reference_cannot_lead_out_of_the_cache(home: Path, cache: Path, tmp_path: Path) -> None:
     write_model(tmp_path / "outside")
     write_cached_model(cache, "someone/model", NEW, ref=str(tmp_path / "outside"))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import mlx.core as mx
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -55,12 +56,34 @@ def test_the_context_length_may_be_that_of_the_text_part(folder: Path) -> None:
     assert described(folder).context_length == 64
 
 
-@pytest.mark.parametrize("number", ['"many"', "-1", "true", "null", "1e3"])
+@pytest.mark.parametrize("number", ['"many"', "-1", "true", "null", "1e3", str(2**31 + 1), str(2**64)])
 def test_a_context_length_that_makes_no_sense_is_unknown_but_blocks_nothing(folder: Path, number: str) -> None:
     (folder / "config.json").write_text(f'{{"model_type": "llama", "max_position_embeddings": {number}}}')
 
     assert described(folder).context_length is None
     assert described(folder).problem is None
+
+
+@pytest.mark.parametrize("number", [0, 2**31 + 1, 2**64, 10**400])
+def test_a_text_part_of_senseless_length_can_still_cross_the_wire(folder: Path, number: int) -> None:
+    (folder / "config.json").write_text(
+        json.dumps({"model_type": "gemma3", "text_config": {"max_position_embeddings": number}})
+    )
+
+    assert described(folder).context_length is None
+    assert msgspec.json.encode(described(folder))
+
+
+def test_an_architecture_that_is_no_text_is_spelled_out(folder: Path) -> None:
+    (folder / "config.json").write_text(r'{"model_type": "a\ud800' + "b" * 1000 + '"}')
+    description = described(folder)
+
+    assert description.family is not None
+    assert description.family.startswith(r"a\ud800b")
+    assert len(description.family) < 120
+    assert description.problem is not None
+    assert description.problem.code == "architecture_unknown"
+    assert msgspec.json.encode(description)
 
 
 def test_a_configuration_with_infinities_is_read(folder: Path) -> None:
