@@ -55,6 +55,14 @@ def read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
+def read_recommendations(path: Path) -> dict[str, Any]:
+    """As `read_settings`, for a file that a model can do without: a damaged one is as good as none."""
+    try:
+        return read_settings(path)
+    except ProblemError:
+        return {}
+
+
 def read_tokenizer(path: Path) -> dict[str, Any] | None:
     """The JSON object of `tokenizer.json`, tens of megabytes long; None when there is no such file."""
     content = read_bounded(path, MAX_TOKENIZER_BYTES)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.contracts import Problem, ProblemError
-from engine.text.files import read_settings, read_text, read_tokenizer
+from engine.text.files import read_recommendations, read_settings, read_text, read_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TextFiles:
             named_tokens=dict(_named_tokens(named)) | dict(_named_tokens(config)),
             template=template,
             template_name=name,
-            settings=(read_settings(folder / "generation_config.json"), read_settings(folder / "config.json")),
+            settings=(read_recommendations(folder / "generation_config.json"), read_settings(folder / "config.json")),
             adds_bos=config.get("add_bos_token") is True,
         )
 

@@ -55,7 +55,16 @@ def test_a_damaged_tokenizer_is_a_problem_that_names_the_file(model_folder: Path
     assert problem_code(model_folder) == "tokenizer_damaged"
 
 
-@pytest.mark.parametrize("name", ["tokenizer_config.json", "generation_config.json", "config.json"])
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"a": "\\ud800', "[" * 100_000], ids=range(5))
+def test_damaged_recommendations_are_no_recommendations(model_folder: Path, content: str) -> None:
+    write_folder(model_folder, byte_level())
+    whole = TextModel.load(model_folder)
+    (model_folder / "generation_config.json").write_text(content)
+
+    assert TextModel.load(model_folder).end_ids == whole.end_ids
+
+
+@pytest.mark.parametrize("name", ["tokenizer_config.json", "config.json"])
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"a": "\\ud800'], ids=range(4))
 def test_damaged_settings_are_a_problem_that_names_the_file(model_folder: Path, name: str, content: str) -> None:
     write_folder(model_folder, byte_level())
