@@ -66,6 +66,8 @@ class Composer(QFrame):
         self._send_enabled = enabled
         self.send.setToolTip("Send (Enter)" if enabled else reason)
         self.edit.setPlaceholderText(PLACEHOLDER if enabled or not reason else reason)
+        # Qt does not repaint where one placeholder takes the place of another.
+        self.edit.viewport().update()
         self._show_sendable()
 
     def request_stop(self) -> None:

@@ -11,6 +11,7 @@ from app.views.menus import Menus
 from app.views.style_sheet import style_sheet
 from app.views.tab_strip import TabStrip
 from app.views.theme import palette_of, theme_of
+from app.views.themed import IconButton
 
 if TYPE_CHECKING:
     from app.views.chat_pane import ChatPane
@@ -147,6 +148,8 @@ class MainWindow(QMainWindow):
         # In this order: a new style sheet gives the palette back that the widget had under the old one.
         self.setStyleSheet(style_sheet(theme))
         self.setPalette(palette_of(theme))
+        for button in self.findChildren(IconButton):
+            button.redraw()
 
     def _show_about(self) -> None:
         about = QMessageBox(self)

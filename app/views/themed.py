@@ -21,7 +21,7 @@ class IconButton(QToolButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(label)
         self.setToolTip(label)
-        self._draw()
+        self.redraw()
 
     @property
     def theme(self) -> Theme:
@@ -30,8 +30,9 @@ class IconButton(QToolButton):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.EnabledChange, QEvent.Type.ParentChange):
-            self._draw()
+            self.redraw()
 
-    def _draw(self) -> None:
+    def redraw(self) -> None:
+        """Draw the icon in the window's theme; a button under a style sheet is not told when the palette changes."""
         theme = self.theme
         self.setIcon(icon(self._icon_name, getattr(theme, self._role) if self.isEnabled() else theme.dimmed))

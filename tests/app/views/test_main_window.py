@@ -11,6 +11,7 @@ from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
 from app.views.menus import act_on_focus
 from app.views.theme import DARK, LIGHT, palette_of
+from app.views.themed import IconButton
 from engine.contracts import Problem
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -178,6 +179,23 @@ def test_the_window_follows_the_systems_palette(pane: ChatPane, window: MainWind
             assert image.pixelColor(2, 2) == theme.page
     finally:
         QApplication.setPalette(before)
+
+
+def test_icons_follow_the_systems_palette(pane: ChatPane, window: MainWindow) -> None:
+    buttons = [button for button in window.findChildren(IconButton) if button.isEnabled()]
+    assert len(buttons) > 3
+    before = QApplication.palette()
+    try:
+        QApplication.setPalette(palette_of(DARK))
+        QApplication.sendPostedEvents()
+        drawn = [button.icon().pixmap(16, 16).toImage() for button in buttons]
+        QApplication.setPalette(palette_of(LIGHT))
+        QApplication.sendPostedEvents()
+        redrawn = [button.icon().pixmap(16, 16).toImage() for button in buttons]
+    finally:
+        QApplication.setPalette(before)
+
+    assert all(dark != light for dark, light in zip(drawn, redrawn, strict=True))
 
 
 def test_every_control_has_a_name(pane: ChatPane, window: MainWindow) -> None:
