@@ -6,10 +6,10 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,26 +108,32 @@ def prepare_system() -> None:
 
 
 def stamp() -> dict[str, str]:
-    """What the environment was made from."""
-    return {
-        "lock": hashlib.sha256(LOCK.read_bytes()).hexdigest(),
-        "python": sys.version,
-        "platform": sysconfig.get_platform(),
-        "at": str(ROOT),
-    }
+    """What the environment was made from, and where: it cannot be moved."""
+    return {"lock": hashlib.sha256(LOCK.read_bytes()).hexdigest(), "at": str(ROOT)}
 
 
 def is_environment_current() -> bool:
-    """A stamp is written last, so an interrupted set-up starts anew."""
+    """Whether `.venv` is whole, of these pins, and starts. The stamp is written last, so a half-made one has none.
+
+    It is judged by its own Python, whichever runs this: only PYTHON=... asks for another.
+    """
     try:
-        return bool(json.loads(STAMP.read_text()) == stamp()) and (VENV / "bin" / "python").exists()
-    except (OSError, ValueError):
+        if json.loads(STAMP.read_text()) != stamp():
+            return False
+        version = subprocess.run(
+            [str(VENV / "bin" / "python"), "-c", "import sys; print(sys.version)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    except (OSError, ValueError, subprocess.CalledProcessError):
         return False
+    return not os.environ.get("PYTHON") or version == sys.version
 
 
 def make_venv() -> None:
     """Create the environment; Debian ships Python without the part that puts pip into it."""
-    create = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    create = [sys.executable, "-m", "venv", str(VENV)]
     ended = subprocess.run(create, capture_output=True, text=True, check=False)
     if ended.returncode == 0:
         return
@@ -139,22 +145,53 @@ def make_venv() -> None:
         raise SetupError(f"the virtual environment could not be made (apt install {package}?): {' '.join(last)}")
 
 
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.before")
+
+
+def take_back(folder: Path) -> None:
+    """A run that was killed left the old `folder` aside, and perhaps half a new one."""
+    if _aside(folder).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        _aside(folder).rename(folder)
+
+
+@contextlib.contextmanager
+def set_aside(folder: Path) -> Iterator[None]:
+    """Put `folder` out of the way, and back if what takes its place does not come about."""
+    aside = _aside(folder)
+    if folder.exists():
+        folder.rename(aside)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if aside.exists():
+            aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
 def prepare_environment() -> None:
-    """Make `.venv` from the pins, unless it is what the pins say already."""
+    """Make `.venv` from the pins, unless it is what the pins say already. One that works is lost to no failure."""
+    take_back(VENV)
     if is_environment_current():
         return
-    say("making the environment in .venv (a few minutes, about 800 MB on disk)")
-    make_venv()
+    say("making the environment in .venv (a minute or two, about 700 MB on disk)")
+    with set_aside(VENV):
+        make_venv()
+        install_pins()
+        STAMP.write_text(json.dumps(stamp()))
+
+
+def install_pins() -> None:
+    """Install exactly what the lock names, hashes checked."""
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
-    ended = subprocess.run(
-        [*pip, "--require-hashes", "--no-deps", "-r", str(LOCK)], check=False, stderr=subprocess.PIPE, text=True
-    )
+    command = [*pip, "--require-hashes", "--no-deps", "-r", str(LOCK)]
+    ended = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
     if ended.returncode != 0:
-        errors = [line for line in ended.stderr.splitlines() if line.startswith("ERROR")]
-        raise SetupError(
-            f"the dependencies could not be installed; check the network and run it again: {' '.join(errors[-2:])}"
-        )
-    STAMP.write_text(json.dumps(stamp()))
+        errors = " ".join([line for line in ended.stderr.splitlines() if line.startswith("ERROR")][-2:])
+        raise SetupError(f"the dependencies could not be installed; check the network and run it again: {errors}")
 
 
 def prepare_model() -> None:
@@ -164,12 +201,22 @@ def prepare_model() -> None:
         raise SetupError("the starter model is not in place; see the line above")
 
 
+def check_machine() -> None:
+    """The pins are for the machines that mlx and Qt are built for."""
+    if (sys.platform, platform.machine()) not in {("darwin", "arm64"), ("linux", "x86_64")}:
+        raise SetupError(
+            f"Candor runs on Macs with Apple silicon and, for development, on Linux x86-64; this is "
+            f"{platform.system()} on {platform.machine()}"
+        )
+
+
 def main() -> int:
     """Do what is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without-model", action="store_true", help="the environment only")
     arguments = parser.parse_args()
     try:
+        check_machine()
         with one_at_a_time():
             prepare_system()
             prepare_environment()
