@@ -29,10 +29,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_fails_to_be_made_anew_is_put_back(prepare: ModuleType, folder: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), prepare.set_aside(folder):
-        folder.mkdir()
-        (folder / "half").touch()
-        raise KeyboardInterrupt
+    def make_half() -> None:
+        with prepare.set_aside(folder):
+            folder.mkdir()
+            (folder / "half").touch()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_half()
 
     assert [path.name for path in folder.iterdir()] == ["old"]
     assert [path.name for path in folder.parent.iterdir()] == [".venv"]
