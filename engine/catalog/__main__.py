@@ -44,7 +44,7 @@ def _install(tell: Tell) -> int:
 
 
 def _line_teller() -> Tell:
-    """Say each phase once, in words."""
+    """Say each phase once, in words; a model that was in place is not worth a word."""
     said: set[str] = set()
 
     def tell(message: InstallMessage) -> None:
@@ -53,8 +53,10 @@ def _line_teller() -> Tell:
                 if phase in _LINES and phase not in said:
                     said.add(phase)
                     _say(_LINES[phase].format(size=round((total or 0) / 1e6)))
-            case Installed(folder):
+            case Installed(folder) if said:
                 _say(f"The starter model is in {folder}")
+            case Installed():
+                pass
             case Refused(problem):
                 sys.stderr.write(f"{problem.sentence} {problem.remedy}\n")
 
