@@ -49,8 +49,8 @@ class LaunchedEngine:
 def launch_engine(log: Path | None = None, engine: str = BUILD_ENGINE) -> LaunchedEngine:
     """Start the engine process. Raises OSError when that is impossible.
 
-    `log` gets its standard error; only the owner may read it, and the log of the run before is kept beside it. None
-    keeps it in an unnamed file. `engine` is the `module:function` that builds the engine.
+    `log` gets its standard error; only the owner may read it, and the log of the run before is kept beside it. None,
+    or a place that cannot be written, keeps it in an unnamed file. `engine` is the `module:function` that builds the engine.
     """
     output = _open_log(log)
     ours, theirs = socket.socketpair()
@@ -97,8 +97,16 @@ def _find_openblas() -> Path | None:
 
 
 def _open_log(path: Path | None) -> IO[bytes]:
+    """The file at `path`; an unnamed one without a path, or where nothing can be written: no log is no reason to stop."""
     if path is None:
         return tempfile.TemporaryFile()
+    try:
+        return _open_named_log(path)
+    except OSError:
+        return tempfile.TemporaryFile()
+
+
+def _open_named_log(path: Path) -> IO[bytes]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if path.exists():
         path.replace(path.with_name(f"{path.stem}.previous{path.suffix}"))

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,23 @@ def test_the_last_words_are_the_last_line_that_says_something(monkeypatch: pytes
             pass
         assert engine.last_words().startswith("/bin/sh: ")
         assert "\n" not in engine.last_words()
+    finally:
+        engine.sock.close()
+        engine.close()
+
+
+def test_an_engine_whose_log_cannot_be_written_starts_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    not_a_folder = tmp_path / "home"
+    not_a_folder.write_text("")
+
+    engine = launch_engine(not_a_folder / "logs" / "engine.log")
+    try:
+        while engine.poll() is None:
+            pass
+        assert engine.poll() == 0
     finally:
         engine.sock.close()
         engine.close()
