@@ -50,7 +50,7 @@ def launch_engine(log: Path | None = None, engine: str = BUILD_ENGINE) -> Launch
     """Start the engine process. Raises OSError when that is impossible.
 
     `log` gets its standard error; only the owner may read it, and the log of the run before is kept beside it. None,
-    or a place that cannot be written, keeps it in an unnamed file. `engine` is the `module:function` that builds the engine.
+    or a place that cannot be written, keeps it in an unnamed file. `engine` is the `module:function` that builds it.
     """
     output = _open_log(log)
     ours, theirs = socket.socketpair()
@@ -97,7 +97,7 @@ def _find_openblas() -> Path | None:
 
 
 def _open_log(path: Path | None) -> IO[bytes]:
-    """The file at `path`; an unnamed one without a path, or where nothing can be written: no log is no reason to stop."""
+    """The file at `path`; an unnamed one without a path, or where none can be written: answers matter more."""
     if path is None:
         return tempfile.TemporaryFile()
     try:
