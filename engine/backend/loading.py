@@ -13,12 +13,15 @@ from mlx.nn.layers.quantized import QuantizedEmbedding
 from mlx.utils import tree_flatten
 
 from engine.backend.architecture import create_model, is_plain
+from engine.backend.cache_kinds import create_caches
 from engine.backend.chunk_size import SMALLEST_BESIDE, ChunkSize
 from engine.backend.device import prepare_device
-from engine.backend.problems import model_damaged, model_missing
-from engine.backend.weight_files import check_weight_file, find_weight_files
-from engine.contracts import SamplingSettings
+from engine.backend.plausibility import check_numbers
+from engine.backend.problems import blamed_on, model_damaged, model_missing
+from engine.backend.weight_files import WeightFile, check_weight_file, find_weight_files
+from engine.contracts import ProblemError, SamplingSettings
 from engine.sampling.mlx_lm_parts import import_part
+from engine.sampling.validation import check_sampling
 
 _CONTEXT_KEYS: Final = (
     "max_position_embeddings",
@@ -30,6 +33,10 @@ _CONTEXT_KEYS: Final = (
     "model_max_length",
 )
 _DEFAULT_CONTEXT: Final = 4096
+_LARGEST_NUMBER: Final = 2**31
+"""Of tokens in a context or a vocabulary: more is no length, and makes no array."""
+_RECOMMENDED: Final = {"temperature": float, "top_p": float, "top_k": int, "min_p": float, "repetition_penalty": float}
+_NO_MATCH: Final = "it does not describe the weights beside it"
 
 
 class LoadedModel:
@@ -84,35 +91,43 @@ def load_model(folder: Path) -> LoadedModel:
     prepare_device()
     config = _read_json(folder / "config.json")
     files = find_weight_files(folder)
-    weight_bytes = sum(check_weight_file(file) for file in files)
-    model = _build_plain(folder, config, files) if is_plain(config) else _build_converted(folder)
-    return LoadedModel(model, folder, config, weight_bytes, _sampling_defaults(folder), _fingerprint(folder, files))
+    weights = WeightFile(*map(sum, zip(*map(check_weight_file, files), strict=True)))
+    check_numbers(folder / "config.json", config, weights)
+    with blamed_on(folder / "config.json", _NO_MATCH):
+        model = _build_plain(folder, config, files) if is_plain(config) else _build_converted(folder)
+        defaults, fingerprint = _sampling_defaults(folder), _fingerprint(folder, files)
+        return LoadedModel(model, folder, config, weights.tensor_bytes, defaults, fingerprint)
+
+
+def check_forward(loaded: LoadedModel) -> None:
+    """Let the network read three tokens, the first time that anything is computed with a config's numbers.
+
+    Raises `ProblemError` (`model_damaged`) when it cannot, or when its logits make no distribution: their logsumexp is
+    finite unless one is NaN or infinite, or all are minus infinity. Positions from 1 on show what position 0 hides.
+    """
+    network: Any = loaded.model
+    with blamed_on(loaded.folder / "config.json", "the network it describes cannot read a token"):
+        logits = network(mx.zeros((1, 3), dtype=mx.uint32), cache=create_caches(loaded.model))
+        makes_sense = mx.isfinite(mx.logsumexp(logits.astype(mx.float32), axis=-1)).all().item()
+    if not makes_sense:
+        raise model_damaged(loaded.folder / "config.json", "the network it describes computes no numbers")
 
 
 def _build_plain(folder: Path, config: Mapping[str, Any], files: tuple[Path, ...]) -> Module:
     weights: dict[str, mx.array] = {}
     for file in files:
-        try:
+        with blamed_on(file, "its tensors cannot be read"):
             weights.update(mx.load(str(file)))  # type: ignore[arg-type]  # safetensors are always a dict
-        except (RuntimeError, ValueError) as error:
-            raise model_damaged(file, "its tensors cannot be read") from error
-    try:
-        model, named = create_model(folder, config, weights)
-        model.eval()
-        model.load_weights(list(named.items()), strict=True)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise model_damaged(folder / "config.json", f"it does not describe the weights beside it ({error})") from error
+    model, named = create_model(folder, config, weights)
+    model.eval()
+    model.load_weights(list(named.items()), strict=True)
     return model
 
 
 def _build_converted(folder: Path) -> Module:
     """A model in another library's quantised format: mlx-lm's loader knows them all, at the price of its imports."""
-    try:
-        model, _ = import_part("utils").load_model(folder, lazy=True, trust_remote_code=False)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise model_damaged(folder / "config.json", f"it does not describe the weights beside it ({error})") from error
-    loaded: Module = model
-    return loaded
+    model: Module = import_part("utils").load_model(folder, lazy=True, trust_remote_code=False)[0]
+    return model
 
 
 def _fingerprint(folder: Path, files: tuple[Path, ...]) -> str:
@@ -129,7 +144,7 @@ def _read_json(file: Path) -> dict[str, Any]:
         content = json.loads(file.read_bytes())
     except FileNotFoundError as error:
         raise model_missing(file) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise model_damaged(file, "it cannot be read") from error
     if not isinstance(content, dict):
         raise model_damaged(file, "it holds no settings")
@@ -137,19 +152,27 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _sampling_defaults(folder: Path) -> SamplingSettings:
-    """What `generation_config.json` recommends; values of the wrong type, and a missing file, recommend nothing."""
+    """What `generation_config.json` recommends; values without a meaning, and a missing file, recommend nothing."""
     try:
         found = _read_json(folder / "generation_config.json")
     except Exception:  # noqa: BLE001 - an optional file: without it the defaults hold
         return SamplingSettings()
     if found.get("do_sample") is False:
         return SamplingSettings(temperature=0.0)
-    names = {"temperature": float, "top_p": float, "top_k": int, "min_p": float, "repetition_penalty": float}
-    return SamplingSettings(**{name: kind(found[name]) for name, kind in names.items() if _is_number(found.get(name))})
+    return SamplingSettings(
+        **{name: kind(found[name]) for name, kind in _RECOMMENDED.items() if _has_meaning(name, found.get(name))}
+    )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _has_meaning(name: str, value: Any) -> bool:  # noqa: ANN401 - whatever JSON can hold
+    """Whether `value` can be the setting `name`."""
+    if type(value) not in (int, float) or not 0 <= value <= _LARGEST_NUMBER:
+        return False
+    try:
+        check_sampling(SamplingSettings(**{name: value}), vocabulary=1)
+    except ProblemError:
+        return False
+    return True
 
 
 def _vocabulary_size(model: Module, config: Mapping[str, Any]) -> int:
@@ -171,6 +194,7 @@ def _first_number(config: Mapping[str, Any], keys: tuple[str, ...]) -> int | Non
     nested = config.get("text_config")
     for source in (config, nested if isinstance(nested, dict) else {}):
         for key in keys:
-            if isinstance(value := source.get(key), int) and value > 0:
+            value = source.get(key)
+            if type(value) is int and 1 <= value <= _LARGEST_NUMBER:
                 return value
     return None

@@ -1,10 +1,34 @@
 """The sentences in which the backend says what is wrong with a model, each with a remedy."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from engine.contracts import Problem, ProblemError
 
 _DOWNLOAD_AGAIN = "Download the model again, or choose another one."
+_LONGEST_QUOTATION = 120
+
+
+def quoted(foreign: object) -> str:
+    """What a library or a file says, as one short line that any wire and screen can take."""
+    line = next((line for line in str(foreign).splitlines() if line.strip()), type(foreign).__name__).strip()
+    shortened = line if len(line) <= _LONGEST_QUOTATION else line[: _LONGEST_QUOTATION - 1] + "…"
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in shortened)
+
+
+@contextlib.contextmanager
+def blamed_on(path: Path, cause: str) -> Iterator[None]:
+    """The border to foreign data: whatever the block raises becomes `model_damaged`, since `path` `cause`.
+
+    Problems that have a sentence already pass, and so does a part of mlx-lm that cannot be imported: no file's fault.
+    """
+    try:
+        yield
+    except (ProblemError, ImportError):
+        raise
+    except Exception as error:  # libraries answer senseless numbers with every kind of error
+        raise model_damaged(path, f"{cause} ({quoted(error)})") from error
 
 
 def model_missing(path: Path) -> ProblemError:
@@ -12,7 +36,7 @@ def model_missing(path: Path) -> ProblemError:
     return ProblemError(
         Problem(
             code="model_missing",
-            sentence=f"The model in {path.parent} has no {path.name}.",
+            sentence=f"The model in {path.parent} has no {quoted(path.name)}.",
             remedy="Choose another folder, or download the model again.",
         )
     )
@@ -34,7 +58,7 @@ def architecture_unknown(folder: Path, model_type: str) -> ProblemError:
     return ProblemError(
         Problem(
             code="architecture_unknown",
-            sentence=f"The model {folder.name} is of the kind “{model_type}”, which Candor does not know.",
+            sentence=f"The model {folder.name} is of the kind “{quoted(model_type)}”, which Candor does not know.",
             remedy="Choose another model.",
         )
     )
@@ -42,10 +66,11 @@ def architecture_unknown(folder: Path, model_type: str) -> ProblemError:
 
 def needs_own_code(folder: Path, file_name: str) -> ProblemError:
     """The model brings program code of its own, which Candor never runs."""
+    code = quoted(file_name)
     return ProblemError(
         Problem(
             code="architecture_unknown",
-            sentence=f"The model {folder.name} needs its own program code ({file_name}), which Candor does not run.",
+            sentence=f"The model {folder.name} needs its own program code ({code}), which Candor does not run.",
             remedy="Choose another model.",
         )
     )

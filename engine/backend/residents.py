@@ -7,7 +7,7 @@ from pathlib import Path
 import mlx.core as mx
 
 from engine.backend.group import GroupLimits, MlxExecutionGroup
-from engine.backend.loading import LoadedModel, load_model
+from engine.backend.loading import LoadedModel, check_forward, load_model
 from engine.contracts import Cancellation, Clock, Problem, ProblemError
 from engine.execution.scheduler import drive
 from engine.runtime.turns import let_the_loop_catch_up
@@ -93,6 +93,7 @@ class ResidentModels:
                 cancellation.raise_if_cancelled()
                 if progress is not None:
                     await progress(done, loaded.weight_bytes)
+            check_forward(loaded)
         except BaseException:
             loaded.unload()
             raise

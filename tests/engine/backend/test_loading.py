@@ -1,19 +1,22 @@
 """What is loaded from a folder, and what each kind of damage is called."""
 
 import json
+import math
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
+import msgspec
 import pytest
 from mlx.utils import tree_flatten
 
 from engine.backend.architecture import SAME_ARCHITECTURE
-from engine.backend.loading import load_model
-from engine.contracts import ProblemError
+from engine.backend.loading import check_forward, load_model
+from engine.contracts import ProblemError, SamplingSettings
 from tests.engine.backend.driving import greedy_reference
 from tests.engine.backend.tiny import CONFIGS, CONTEXT, VOCABULARY, tiny_model
 
@@ -82,6 +85,17 @@ def test_a_damaged_recommendation_is_no_reason_not_to_load(folder: Path) -> None
     assert load_model(folder).sampling_defaults.temperature == 1.0
 
 
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 100_000, '{"top_k": Infinity}', '{"top_k": 18446744073709551616}', '{"temperature": NaN}', '{"top_p": -3}'],
+    ids=range(5),
+)
+def test_recommendations_without_a_meaning_recommend_nothing(folder: Path, content: str) -> None:
+    (folder / "generation_config.json").write_text(content)
+
+    assert load_model(folder).sampling_defaults == SamplingSettings()
+
+
 def cut_off(folder: Path) -> None:
     weights = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(weights[:-10])
@@ -98,6 +112,20 @@ def no_header(folder: Path) -> None:
 
 def senseless_header(folder: Path) -> None:
     (folder / WEIGHTS).write_bytes((4).to_bytes(8, "little") + b"[{}]")
+
+
+def senseless_offsets(folder: Path) -> None:
+    header = b'{"a": {"data_offsets": ["x", "y"]}}'
+    (folder / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header)
+
+
+def nested_header(folder: Path) -> None:
+    header = b"[" * 100_000
+    (folder / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header)
+
+
+def nested_config(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b"[" * 100_000)
 
 
 def other_shapes(folder: Path) -> None:
@@ -127,6 +155,9 @@ def index_out_of_folder(folder: Path) -> None:
         longer,
         no_header,
         senseless_header,
+        senseless_offsets,
+        nested_header,
+        nested_config,
         other_shapes,
         no_numbers,
         broken_config,
@@ -138,6 +169,88 @@ def test_damage_is_found_before_anything_is_computed(folder: Path, damage: Calla
     damage(folder)
 
     assert problem_of(folder) == "model_damaged"
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("num_hidden_layers", 1_000_000),
+        ("num_hidden_layers", 1e300),
+        ("num_hidden_layers", math.inf),
+        ("num_hidden_layers", 3),
+        ("num_hidden_layers", 1),
+        ("num_hidden_layers", -1),
+        ("num_hidden_layers", 0),
+        ("hidden_size", 2**40),
+        ("hidden_size", 2**70),
+        ("hidden_size", 0),
+        ("vocab_size", 2**62),
+        ("intermediate_size", 2**31),
+        ("num_attention_heads", 0),
+        ("num_attention_heads", 2**33),
+        ("num_attention_heads", "four"),
+        ("num_key_value_heads", 0),
+        ("head_dim", 2**33),
+        ("rms_norm_eps", []),
+        ("rope_scaling", {"rope_type": "no such"}),
+        ("rope_scaling", {"rope_type": "llama3", "factor": "x"}),
+        ("rope_scaling", {"rope_type": "linear", "factor": 0}),
+        ("quantization", {}),
+        ("layer_types", [1]),
+        ("num_hidden_layers", "\ud800\n" * 500),
+    ],
+)
+def test_senseless_numbers_are_refused_at_once_in_one_short_line(folder: Path, name: str, number: object) -> None:
+    write_config(folder, {**CONFIGS["llama"], name: number})
+    begin = time.monotonic()
+    with pytest.raises(ProblemError) as refusal:
+        check_forward(load_model(folder))
+
+    problem = refusal.value.problem
+    assert problem.code == "model_damaged"
+    assert str(folder / "config.json") in problem.sentence
+    assert problem.sentence.isprintable()
+    assert len(problem.sentence) < len(str(folder)) + 250
+    assert msgspec.json.encode(problem)
+    assert time.monotonic() - begin < 2
+
+
+def test_a_text_model_nested_in_another_is_bounded_too(folder: Path) -> None:
+    text = {**CONFIGS["llama"], "num_hidden_layers": 1_000_000}
+    write_config(folder, {"model_type": "llama4", "text_config": text})
+
+    assert problem_of(folder) == "model_damaged"
+
+
+@pytest.mark.parametrize("length", [0, -1, 2**31 + 1, 2**64, True, "long", 1e6])
+def test_a_context_of_senseless_length_counts_as_not_told(folder: Path, length: object) -> None:
+    write_config(folder, {**CONFIGS["llama"], "max_position_embeddings": length})
+
+    assert load_model(folder).context_length == 4096
+
+
+@pytest.mark.parametrize("change", [{"rope_theta": "a"}, {"rope_theta": 0.0}, {"rms_norm_eps": math.nan}])
+def test_a_config_whose_faults_only_computing_shows_is_refused_before_the_first_question(
+    folder: Path, change: dict[str, Any]
+) -> None:
+    write_config(folder, {**CONFIGS["llama"], **change})
+
+    with pytest.raises(ProblemError, match=r"config\.json is damaged"):
+        check_forward(load_model(folder))
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_weights_that_are_no_numbers_are_refused(folder: Path, poison: float) -> None:
+    weights: Any = mx.load(str(folder / WEIGHTS))
+    mx.save_safetensors(str(folder / WEIGHTS), {**weights, "model.norm.weight": mx.full((64,), poison)})
+
+    with pytest.raises(ProblemError, match="no numbers"):
+        check_forward(load_model(folder))
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_a_whole_model_of_every_family_passes(family: str) -> None:
+    check_forward(tiny_model(family))
 
 
 def test_a_folder_without_a_config_or_weights_holds_no_model(folder: Path) -> None:
