@@ -14,16 +14,23 @@ CHOOSE_HINT = "Choose a model first."
 class Board:
     """The models, the status line, the Send button and the banner of one tab, kept true as the shelf changes.
 
-    `wanted` answers the id of the model chosen for the chat, or None.
+    `wanted` answers the id of the model chosen for the chat, or None. `lasting` is the problem that stays, whatever
+    comes and goes, or None.
     """
 
     def __init__(
-        self, view: ChatView, shelf: ModelShelf, wanted: Callable[[], str | None], problem: Problem | None
+        self,
+        view: ChatView,
+        shelf: ModelShelf,
+        wanted: Callable[[], str | None],
+        problem: Problem | None,
+        lasting: Callable[[], Problem | None],
     ) -> None:
         self._view = view
         self._shelf = shelf
         self._wanted = wanted
         self._problem = problem
+        self._lasting = lasting
         self._banner: tuple[Problem | None, str] = (None, "")
         self._listed: tuple[Sequence[ModelDescription], str | None] = ((), None)
         self._phase: Phase = Idle()
@@ -86,7 +93,8 @@ class Board:
     def _show_banner(self) -> None:
         """What concerns every tab comes first: nothing else works before it is solved. The user may dismiss it."""
         remedy = self._shelf.remedy or ""
-        banner = (self._problem, "") if self._shelf.problem is None else (self._shelf.problem, str(remedy))
+        own = self._problem or self._lasting()
+        banner = (own, "") if self._shelf.problem is None else (self._shelf.problem, str(remedy))
         if banner != self._banner:
             self._banner = banner
             self._view.show_problem(*banner)

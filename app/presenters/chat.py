@@ -37,8 +37,9 @@ class ChatPresenter:
         self._conversation = conversation
         self._changed = changed
         self._draft = DraftKeeper(conversation, services.clock, changed)
-        problem = services.store.problem or services.settings.problem
-        self._board = Board(view, services.shelf, lambda: conversation.model, problem)
+        store, settings = services.store, services.settings
+        problem = store.problem or settings.problem
+        self._board = Board(view, services.shelf, lambda: conversation.model, problem, lambda: store.problem)
         self._answer: Answer | None = None
         self._finished = asyncio.Event()
         self._finished.set()

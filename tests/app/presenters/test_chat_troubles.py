@@ -154,3 +154,28 @@ async def test_an_answer_without_a_word_says_so(
     reopened = FakeChatView()
     ChatPresenter(reopened, services, Conversation(services.store, chat.chat_id), lambda: None).show()
     assert reopened.last.note == "the model said nothing"
+
+
+async def test_that_nothing_is_saved_stays_on_the_screen_while_messages_are_sent(
+    tmp_path: Path, services: Services, engine: ScriptedEngine, view: FakeChatView
+) -> None:
+    not_a_folder = tmp_path / "home"
+    not_a_folder.write_text("")
+    store = ChatStore.open(not_a_folder / "chats.sqlite3", lambda: 0)
+    chat = ChatPresenter(view, services._replace(store=store), Conversation(store), lambda: None)
+    chat.show()
+    await services.shelf.refresh()
+    assert store.problem is not None
+
+    turn = chat.send_soon("hello")
+    await engine.session.says("Once")
+    assert view.problem == store.problem
+    await engine.session.fails(CRASHED)
+    await turn
+    assert view.problem == CRASHED
+
+    chat.send_soon("again")
+    await engine.session.says("Twice")
+    assert view.problem == store.problem
+    await chat.close()
+    store.close()
