@@ -100,14 +100,14 @@ def load_model(folder: Path) -> LoadedModel:
 
 
 def check_forward(loaded: LoadedModel) -> None:
-    """Let the network read three tokens, the first time that anything is computed with a config's numbers.
+    """Let the network read two tokens, the first time that anything is computed with a config's numbers.
 
     Raises `ProblemError` (`model_damaged`) when it cannot, or when its logits make no distribution: their logsumexp is
-    finite unless one is NaN or infinite, or all are minus infinity. Positions from 1 on show what position 0 hides.
+    finite unless one is NaN or infinite, or all are minus infinity. Position 1 shows what position 0 hides.
     """
     network: Any = loaded.model
     with blamed_on(loaded.folder / "config.json", "the network it describes cannot read a token"):
-        logits = network(mx.zeros((1, 3), dtype=mx.uint32), cache=create_caches(loaded.model))
+        logits = network(mx.zeros((1, 2), dtype=mx.uint32), cache=create_caches(loaded.model))
         makes_sense = mx.isfinite(mx.logsumexp(logits.astype(mx.float32), axis=-1)).all().item()
     if not makes_sense:
         raise model_damaged(loaded.folder / "config.json", "the network it describes computes no numbers")
