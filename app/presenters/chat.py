@@ -107,14 +107,17 @@ class ChatPresenter:
         self._draft.change(text)
 
     def choose_model(self, model: str) -> None:
-        """Use `model` for this chat's next answers, and for new chats."""
+        """Use `model` for this chat's next answers, and for new chats; one that cannot be used is refused."""
         with self._reporting():
+            if (problem := self._services.shelf.problem_with(model)) is not None:
+                raise ProblemError(problem)
             self._conversation.choose_model(model)
             self._services.settings[DEFAULT_MODEL] = model
         self._board.show()
 
     async def open_folder(self, folder: str) -> None:
-        """Add the models in `folder`, and choose one of them."""
+        """Add the models in `folder`, and choose one of them; say so when none can be used."""
+        self._board.show_problem(None)
         with self._reporting():
             if (found := await self._services.shelf.open_folder(folder)) is not None:
                 self.choose_model(found)

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from app.presenters.phases import Idle, Loading, Phase, Working, phase_of
 from app.presenters.ports import Tasks
-from app.presenters.remedies import NO_MODEL, Remedy, problem_of
+from app.presenters.remedies import CANNOT_START, NO_MODEL, NO_MODEL_IN_FOLDER, Remedy, problem_of
 from app.settings.declarations import DEFAULT_MODEL, MODEL_FOLDERS
 from app.settings.settings import Settings
 from engine.contracts import (
@@ -74,11 +74,13 @@ class ModelShelf:
 
     async def refresh(self) -> None:
         """Ask the engine again, and return when the answer is on the shelf."""
+        await self._list(self._settings[MODEL_FOLDERS])
+
+    async def _list(self, folders: tuple[str, ...]) -> None:
         self._change(Working("starting the engine"))
         self._is_listing = True
-        folders = self._settings[MODEL_FOLDERS]
         try:
-            self.models = await self._engine.list_models(folders)
+            self.models = await self._models_in(folders)
         except ProblemError as error:
             self._change(Idle(), error.problem, Remedy.TRY_AGAIN)
         else:
@@ -86,13 +88,38 @@ class ModelShelf:
         finally:
             self._is_listing = False
 
+    async def _models_in(self, folders: tuple[str, ...]) -> tuple[ModelDescription, ...]:
+        """A start-up may be killed for want of memory that is free a moment later: one more is tried unasked."""
+        try:
+            return await self._engine.list_models(folders)
+        except ProblemError as error:
+            if error.problem.code != CANNOT_START:
+                raise
+        return await self._engine.list_models(folders)
+
     async def open_folder(self, folder: str) -> str | None:
-        """Remember `folder`, and answer the id of a model found there. Raises `ProblemError` when it cannot be kept."""
+        """Remember `folder`, and answer the id of a usable model found there; None: the engine could not be asked.
+
+        Raises `ProblemError` when no model in it can be used, or the folder cannot be kept.
+        """
         known = self._settings[MODEL_FOLDERS]
-        if folder not in known:
-            self._settings[MODEL_FOLDERS] = (*known, folder)
-        await self.refresh()
-        return next((model.id for model in self.models if Path(model.id).is_relative_to(folder)), None)
+        folders = known if folder in known else (*known, folder)
+        await self._list(folders)
+        found = [model for model in self.models if Path(model.id).is_relative_to(folder)]
+        usable = [model.id for model in found if model.problem is None]
+        if usable:
+            self._settings[MODEL_FOLDERS] = folders
+        elif self.remedy is not Remedy.TRY_AGAIN:
+            problem = next((model.problem for model in found if model.problem), NO_MODEL_IN_FOLDER)
+            if self.problem is NO_MODEL:
+                # Else the banner would go on saying only that there is none.
+                self._change(Idle(), problem, self.remedy)
+            raise ProblemError(problem)
+        return next(iter(usable), None)
+
+    def problem_with(self, model: str) -> Problem | None:
+        """Why the model with the id `model` cannot be used, as far as is known."""
+        return next((each.problem for each in self.models if each.id == model), None)
 
     async def apply(self, remedy: Remedy) -> None:
         """Do what the button says."""

@@ -13,10 +13,18 @@ class Remedy(enum.StrEnum):
     TRY_AGAIN = "Try again"
 
 
+CANNOT_START: Final = "engine_cannot_start"
+"""The code of the problem of an engine that ended before it had answered once."""
+
 NO_MODEL: Final = Problem(
     code="no_model",
     sentence="There is no model on this machine yet.",
     remedy="The starter model is small (about 100 MB) and answers at once. Or open a folder with a model.",
+)
+NO_MODEL_IN_FOLDER: Final = Problem(
+    code="no_model",
+    sentence="There is no model in this folder.",
+    remedy="Open a folder that holds config.json and safetensors files.",
 )
 UNEXPECTED: Final = Problem(
     code="unexpected",

@@ -10,6 +10,7 @@ from app.chats.conversation import Conversation
 from app.chats.titles import UNTITLED
 from app.chats.tree import ChatId
 from app.presenters.chat import ChatPresenter
+from app.presenters.remedies import CANNOT_START
 from app.presenters.services import Services
 from app.presenters.views import ChatView, WindowView
 from app.settings.declarations import HEATMAP, PRELOAD_MODEL
@@ -85,8 +86,9 @@ class WindowPresenter:
     def engine_ended(self, problem: Problem) -> None:
         """The engine is gone without being asked: say so, and bring it back."""
         _log.info("the engine ended: %s", problem.code)
-        for chat in self._tabs.values():
-            chat.engine_ended(problem)
+        if problem.code != CANNOT_START:  # That is said by the shelf, once it has tried again.
+            for chat in self._tabs.values():
+                chat.engine_ended(problem)
         self._services.shelf.bring_back()
 
     async def quit(self) -> None:

@@ -1,6 +1,7 @@
 """Where the models of a tab come from."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,7 +9,7 @@ from app.chats.conversation import Conversation
 from app.presenters.board import CHOOSE_HINT
 from app.presenters.chat import ChatPresenter
 from app.presenters.model_shelf import ModelShelf
-from app.presenters.remedies import NO_MODEL, Remedy
+from app.presenters.remedies import NO_MODEL, NO_MODEL_IN_FOLDER, Remedy
 from app.presenters.services import Services
 from app.presenters.window import WindowPresenter
 from app.settings.declarations import DEFAULT_MODEL, MODEL_FOLDERS
@@ -118,6 +119,78 @@ async def test_an_opened_folder_is_remembered_and_its_model_chosen_for_this_chat
     assert engine.folders[-1] == ("/opened",)
     assert services.settings[MODEL_FOLDERS] == ("/opened",)
     assert view.selected == OTHER.id
+
+
+@pytest.mark.parametrize(
+    ("models", "problem"),
+    [((STARTER, BROKEN), BROKEN.problem), ((STARTER,), NO_MODEL_IN_FOLDER)],
+    ids=["broken", "empty"],
+)
+async def test_a_folder_without_a_usable_model_is_said_and_neither_remembered_nor_made_the_default(
+    models: tuple[ModelDescription, ...],
+    problem: Problem,
+    services: Services,
+    engine: ScriptedEngine,
+    view: FakeChatView,
+    chat: ChatPresenter,
+) -> None:
+    engine.models = models
+
+    await chat.open_folder("/models/broken")
+
+    assert view.problem == problem
+    assert services.settings[MODEL_FOLDERS] == ()
+    assert services.settings[DEFAULT_MODEL] is None
+    assert view.selected == STARTER.id
+
+
+async def test_a_broken_folder_is_said_even_where_there_is_no_other_model(
+    engine: ScriptedEngine, view: FakeChatView, services: Services, chat: ChatPresenter
+) -> None:
+    engine.models = ()
+    await services.shelf.refresh()
+    engine.models = (BROKEN,)
+
+    await chat.open_folder(BROKEN.id)
+
+    assert (view.problem, view.remedy_label) == (BROKEN.problem, "Get the starter model")
+
+
+async def test_a_usable_model_beside_a_broken_one_is_the_one_chosen(
+    services: Services, engine: ScriptedEngine, view: FakeChatView, chat: ChatPresenter
+) -> None:
+    whole = ModelDescription(id="/models/whole", name="Whole", source=ModelSource.FOLDER)
+    engine.models = (BROKEN, whole)
+
+    await chat.open_folder("/models")
+
+    assert (view.selected, view.problem) == (whole.id, None)
+    assert services.settings[MODEL_FOLDERS] == ("/models",)
+
+
+async def test_a_model_that_cannot_be_used_is_refused_with_its_problem(
+    services: Services, engine: ScriptedEngine, view: FakeChatView, chat: ChatPresenter
+) -> None:
+    engine.models = (STARTER, BROKEN)
+    await services.shelf.refresh()
+
+    chat.choose_model(BROKEN.id)
+
+    assert view.problem == BROKEN.problem
+    assert services.settings[DEFAULT_MODEL] is None
+
+
+async def test_an_engine_killed_while_it_starts_is_started_once_more_unasked(services: Services) -> None:
+    class KilledOnce(ScriptedEngine):
+        async def list_models(self, folders: Sequence[str] = ()) -> tuple[ModelDescription, ...]:
+            self.problem = NO_START if not self.folders else None
+            return await super().list_models(folders)
+
+    engine = KilledOnce()
+    shelf = ModelShelf(engine, services.settings, services.tasks)
+    await shelf.refresh()
+
+    assert (shelf.problem, shelf.models) == (None, (STARTER,))
 
 
 async def test_each_chat_keeps_its_own_model(

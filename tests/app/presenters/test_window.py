@@ -171,16 +171,16 @@ async def test_an_engine_that_ends_by_itself_is_said_in_every_tab_and_started_ag
     assert len(engine.folders) == listed + 1
 
 
-async def test_an_engine_that_ends_while_it_starts_is_not_started_over_and_over(
+async def test_an_engine_that_ends_while_it_starts_is_started_once_more_and_then_left_alone(
     window: WindowPresenter, engine: ScriptedEngine, services: Services
 ) -> None:
     engine.problem = Problem(code="engine_cannot_start", sentence="The engine cannot start.")
     listed = len(engine.folders)
     for _ in range(3):
-        window.engine_ended(CRASHED)
+        window.engine_ended(engine.problem)
         await asyncio.sleep(0)
 
-    assert len(engine.folders) == listed + 1
+    assert len(engine.folders) == listed + 2
     assert services.shelf.remedy is Remedy.TRY_AGAIN
 
 
