@@ -19,7 +19,7 @@ from app.desktop.folders import Folders, locate, make_private
 from app.desktop.log_file import start_logging, stop_logging
 from app.desktop.single_instance import InstanceLock
 from app.presenters.chat import ChatPresenter
-from app.presenters.model_shelf import ModelShelf
+from app.presenters.model_shelf import ModelShelf, RestartEngine
 from app.presenters.services import Services
 from app.presenters.views import ChatView
 from app.presenters.window import WindowPresenter
@@ -46,14 +46,16 @@ def run(application: QApplication, window: MainWindow) -> None:
 async def _live(window: MainWindow) -> None:
     folders = locate()
     engine = EngineClient(partial(launch_engine, folders.log.with_name("engine.log")))
-    async with running(window, folders, engine) as app:
+    async with running(window, folders, engine, engine.restart) as app:
         engine.on_exit(app.presenter.engine_ended)
         await app.presenter.closed.wait()
 
 
 @asynccontextmanager
-async def running(window: MainWindow, folders: Folders, engine: Engine) -> AsyncIterator[RunningApp]:
-    """The app around `window`, from its first to its last task."""
+async def running(
+    window: MainWindow, folders: Folders, engine: Engine, restart_engine: RestartEngine | None = None
+) -> AsyncIterator[RunningApp]:
+    """The app around `window`, from its first to its last task. `restart_engine` is what helps when it is stuck."""
     async with AsyncExitStack() as stack:
         faults = Faults(partial(window.show_engine_state, "Something went wrong inside Candor; the log tells more."))
         stack.enter_context(faults.caught())
@@ -63,7 +65,7 @@ async def running(window: MainWindow, folders: Folders, engine: Engine) -> Async
         stack.push_async_callback(tasks.aclose)
         stack.push_async_callback(engine.aclose)
         settings = Settings(folders.settings)
-        shelf = ModelShelf(engine, settings, tasks)
+        shelf = ModelShelf(engine, settings, tasks, restart_engine)
         services = Services(engine, store, settings, shelf, tasks, LoopClock())
         presenter = WindowPresenter(window, services, partial(_connect_tab, tasks))
         _connect_window(window, presenter, tasks)

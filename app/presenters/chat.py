@@ -20,6 +20,8 @@ from app.settings.declarations import DEFAULT_MODEL
 from engine.contracts import ModelDescription, Problem, ProblemError
 
 BLANK_HINT = "Write a message first."
+STOP_MS = 5000
+"""An engine that has not stopped by then is stuck: it looks for a Stop between any two steps."""
 BUSY_HINT = "Wait for the answer, or stop it."
 
 
@@ -99,9 +101,19 @@ class ChatPresenter:
             self._board.show_hint(BLANK_HINT)
 
     async def stop(self) -> None:
-        """End the answer under way and return when the engine has; what is written stays."""
-        if self._answer is not None:
+        """End the answer under way and return when the engine has; what is written stays.
+
+        An engine that takes too long is said to be stuck, with a way on.
+        """
+        if self._answer is None:
+            return
+        shelf = self._services.shelf
+        timer = self._services.clock.call_later(STOP_MS, shelf.engine_stuck)
+        try:
             await self._answer.stop()
+            shelf.engine_answered()
+        finally:
+            timer.stop()
 
     def change_draft(self, text: str) -> None:
         self._draft.change(text)

@@ -1,12 +1,12 @@
 """The models of this machine, shared by all tabs."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, assert_never
 
 from app.presenters.phases import Idle, Loading, Phase, Working, phase_of
 from app.presenters.ports import Tasks
-from app.presenters.remedies import CANNOT_START, NO_MODEL, NO_MODEL_IN_FOLDER, Remedy, problem_of
+from app.presenters.remedies import CANNOT_START, ENGINE_STUCK, NO_MODEL, NO_MODEL_IN_FOLDER, Remedy, problem_of
 from app.settings.declarations import DEFAULT_MODEL, MODEL_FOLDERS
 from app.settings.settings import Settings
 from engine.contracts import (
@@ -25,15 +25,22 @@ from engine.contracts import (
     Unsubscribe,
 )
 
+RestartEngine = Callable[[], Awaitable[None]]
+"""Ends the engine, cancelling its sessions as `engine_closed`, and launches another."""
+
 
 class ModelShelf:
     """Lists models, installs the starter, loads a model ahead of its first use; tells every listener of each change.
 
     `phase` is what it is doing; `problem` is why there is nothing to choose from, with a `remedy` to apply, or None.
+    Without `restart_engine`, an engine that is stuck can only be waited for.
     """
 
-    def __init__(self, engine: Engine, settings: Settings, tasks: Tasks) -> None:
+    def __init__(
+        self, engine: Engine, settings: Settings, tasks: Tasks, restart_engine: RestartEngine | None = None
+    ) -> None:
         self._engine = engine
+        self._restart_engine = restart_engine
         self._settings = settings
         self._tasks = tasks
         self._listeners: dict[object, Callable[[], None]] = {}
@@ -69,8 +76,17 @@ class ModelShelf:
 
     def bring_back(self) -> None:
         """The engine ended by itself: start another, unless it ended because it cannot start."""
-        if self.problem is None:
+        if self.problem in (None, ENGINE_STUCK):
             self.refresh_soon()
+
+    def engine_stuck(self) -> None:
+        """The engine does not end what it was told to end: offer another."""
+        self._change(self.phase, ENGINE_STUCK, Remedy.RESTART_ENGINE if self._restart_engine else None)
+
+    def engine_answered(self) -> None:
+        """It is not stuck, or no longer."""
+        if self.problem is ENGINE_STUCK:
+            self._change(self.phase)
 
     async def refresh(self) -> None:
         """Ask the engine again, and return when the answer is on the shelf."""
@@ -128,8 +144,16 @@ class ModelShelf:
                 await self.install_starter()
             case Remedy.TRY_AGAIN:
                 await self.refresh()
+            case Remedy.RESTART_ENGINE:
+                await self._restart()
             case _:
                 assert_never(remedy)
+
+    async def _restart(self) -> None:
+        if self._restart_engine is not None:
+            self._change(Working("restarting the engine"))
+            await self._restart_engine()
+            await self.refresh()
 
     async def install_starter(self) -> None:
         """Fetch and convert the starter model, then list again."""

@@ -11,6 +11,7 @@ class Remedy(enum.StrEnum):
 
     GET_STARTER = "Get the starter model"
     TRY_AGAIN = "Try again"
+    RESTART_ENGINE = "Restart the engine"
 
 
 CANNOT_START: Final = "engine_cannot_start"
@@ -25,6 +26,11 @@ NO_MODEL_IN_FOLDER: Final = Problem(
     code="no_model",
     sentence="There is no model in this folder.",
     remedy="Open a folder that holds config.json and safetensors files.",
+)
+ENGINE_STUCK: Final = Problem(
+    code="engine_stuck",
+    sentence="The engine does not answer.",
+    remedy="Restart it, or wait. Everything written so far is kept.",
 )
 UNEXPECTED: Final = Problem(
     code="unexpected",
