@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from app.presenters.model_shelf import ModelShelf
 from app.presenters.nobody import Nobody
-from app.presenters.phases import Idle, Phase, Waiting, status_text
+from app.presenters.phases import Answering, Idle, Loading, Phase, Reading, Waiting, status_text
 from app.presenters.views import ChatView
 from engine.contracts import ModelDescription, Problem
 
@@ -34,7 +34,7 @@ class Board:
         self._banner: tuple[Problem | None, str] = (None, "")
         self._listed: tuple[Sequence[ModelDescription], str | None] = ((), None)
         self._phase: Phase = Idle()
-        self._busy = False
+        self._answering: ModelDescription | None = None
         self._unsubscribe = shelf.subscribe(self.show)
 
     @property
@@ -56,13 +56,15 @@ class Board:
         self._show_status()
         self._show_banner()
 
-    def show_busy(self, busy: bool) -> None:
-        """An answer is under way, or no longer."""
-        self._busy = busy
-        self._view.show_generating(busy)
+    def show_answering(self, model: ModelDescription | None) -> None:
+        """An answer of `model` is under way; None: no longer."""
+        self._answering = model
+        self._view.show_generating(model is not None)
 
     def show_phase(self, phase: Phase) -> None:
         self._phase = phase
+        if self._answering is not None and isinstance(phase, Reading | Answering):
+            self._shelf.note_resident(self._answering.id)
         self._show_status()
 
     def show_hint(self, hint: str) -> None:
@@ -86,9 +88,16 @@ class Board:
 
     def _show_status(self) -> None:
         """What the shelf does tells more than that the tab is waiting for it."""
-        is_telling = self._busy and not isinstance(self._phase, Waiting)
+        is_telling = self._answering is not None and not isinstance(self._phase, Waiting)
         own = is_telling or isinstance(self._shelf.phase, Idle)
-        self._view.show_status(status_text(self._phase if own else self._shelf.phase))
+        self._view.show_status(status_text(self._own_phase() if own else self._shelf.phase))
+
+    def _own_phase(self) -> Phase:
+        """The engine says nothing while it loads a model for an answer, which is most of such a wait."""
+        model = self._answering
+        if model is None or self._shelf.is_resident(model.id) or not isinstance(self._phase, Waiting):
+            return self._phase
+        return Loading(model.name)
 
     def _show_banner(self) -> None:
         """What concerns every tab comes first: nothing else works before it is solved. The user may dismiss it."""

@@ -162,14 +162,14 @@ class ChatPresenter:
     async def _have_answered(self, exchange: Exchange, model: ModelDescription) -> None:
         answer = self._answer = self._open(exchange, model)
         self._finished.clear()
-        self._board.show_busy(True)
+        self._board.show_answering(model)
         ending = Ending(TurnState.INTERRUPTED)
         try:
             ending = await answer.follow()
         finally:
             self._answer = None
             self._conversation.end_answer(exchange.answer, ending.state, answer.pieces)
-            self._board.show_busy(False)
+            self._board.show_answering(None)
             self._finished.set()
         if ending.problem is not None:
             self._explain(exchange, ending.problem, has_begun=bool(answer.pieces))

@@ -45,6 +45,7 @@ class ModelShelf:
         self._tasks = tasks
         self._listeners: dict[object, Callable[[], None]] = {}
         self.models: tuple[ModelDescription, ...] = ()
+        self._resident: set[str] = set()
         self._is_listing = False
         self.phase: Phase = Idle()
         self.problem: Problem | None = None
@@ -68,6 +69,14 @@ class ModelShelf:
         preferred = by_id.get(wanted or "") or by_id.get(self._settings[DEFAULT_MODEL] or "")
         return preferred or starter or next(iter(usable), None)
 
+    def is_resident(self, model: str) -> bool:
+        """Whether the engine that runs has had `model` in memory; it may have made room for another since."""
+        return model in self._resident
+
+    def note_resident(self, model: str) -> None:
+        """An answer tells that `model` is in memory."""
+        self._resident.add(model)
+
     def refresh_soon(self) -> None:
         """Ask the engine again, unless it is being asked; starts it when it does not run."""
         if not self._is_listing:
@@ -76,6 +85,7 @@ class ModelShelf:
 
     def bring_back(self) -> None:
         """The engine ended by itself: start another, unless it ended because it cannot start."""
+        self._resident.clear()
         if self.problem in (None, ENGINE_STUCK):
             self.refresh_soon()
 
@@ -152,6 +162,7 @@ class ModelShelf:
     async def _restart(self) -> None:
         if self._restart_engine is not None:
             self._change(Working("restarting the engine"))
+            self._resident.clear()
             await self._restart_engine()
             await self.refresh()
 
@@ -169,7 +180,8 @@ class ModelShelf:
         """Make `model` resident. What goes wrong is said when it is asked for an answer."""
         self._change(Loading(model.name), self.problem, self.remedy)
         session = self._engine.load(LoadRequest(model.id))
-        await self._follow(session, lambda progress: phase_of(progress, model.name))
+        if await self._follow(session, lambda progress: phase_of(progress, model.name)) is None:
+            self.note_resident(model.id)
         self._change(Idle(), self.problem, self.remedy)
 
     async def _follow(self, session: Session[Any], shown: Callable[[Progress], Phase]) -> Problem | None:

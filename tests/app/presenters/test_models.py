@@ -227,3 +227,27 @@ async def test_a_tab_that_waits_for_its_model_tells_how_far_the_loading_is(
     assert view.status == "Waiting for the engine…"
     await chat.stop()
     await turn
+
+
+async def test_a_message_that_has_its_model_loaded_first_says_so_until_the_engine_speaks(
+    services: Services, engine: ScriptedEngine, view: FakeChatView, chat: ChatPresenter
+) -> None:
+    turn = chat.send_soon("hello")
+    await engine.session.started()
+    assert view.status == "Loading Starter…"
+    await engine.session.progresses(1, 2, "prefill")
+    assert view.status == "Reading the prompt 50 %"
+    await engine.session.ends()
+    await turn
+
+    again = chat.send_soon("again")
+    await engine.session.started()
+    assert view.status == "Waiting for the engine…"
+    await chat.stop()
+    await again
+
+    services.shelf.bring_back()
+    chat.send_soon("after a crash")
+    await engine.session.started()
+    assert view.status == "Loading Starter…"
+    await chat.close()
