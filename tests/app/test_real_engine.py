@@ -98,6 +98,25 @@ def test_an_engine_that_cannot_start_is_said_with_a_way_on(play: Play) -> None:
 
 
 @pytest.mark.starter
+def test_an_engine_that_hangs_in_mid_answer_is_replaced_at_a_click(play: Play) -> None:
+    async def scene(opened: OpenWindow[EngineClient]) -> None:
+        await opened.asks(STORY)
+        await until(lambda: opened.pane.status.text().startswith("Answering"), 60)
+        hung = opened.engine.engine_pid
+        assert hung is not None
+        os.kill(hung, signal.SIGSTOP)
+
+        opened.pane.composer.request_stop()
+        await until(lambda: opened.pane.banner.button.text() == "Restart the engine")
+        opened.pane.banner.button.click()
+        await until(opened.pane.banner.isHidden)
+        await until(opened.pane.composer.stop.isHidden)
+        await until(lambda: opened.engine.engine_pid not in (None, hung), 60)
+
+    play(EngineClient(), scene)
+
+
+@pytest.mark.starter
 def test_an_engine_killed_in_mid_answer_is_said_and_the_next_message_is_answered(play: Play) -> None:
     async def scene(opened: OpenWindow[EngineClient]) -> None:
         await opened.asks(STORY)
@@ -134,7 +153,7 @@ def test_a_message_of_a_megabyte_gets_one_sentence_from_the_real_engine_and_come
     play(EngineClient(), scene)
 
 
-def test_an_engine_that_cannot_be_launched_is_launched_once_for_each_try(play: Play) -> None:
+def test_an_engine_that_cannot_be_launched_is_launched_twice_for_each_try(play: Play) -> None:
     launches: list[None] = []
 
     def launch() -> EngineHandle:
@@ -145,10 +164,10 @@ def test_an_engine_that_cannot_be_launched_is_launched_once_for_each_try(play: P
         await until(opened.pane.banner.isVisible)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert len(launches) == 1
+        assert len(launches) == 2
 
         opened.pane.banner.button.click()
-        await until(lambda: len(launches) == 2)
+        await until(lambda: len(launches) == 4)
         await until(opened.pane.banner.isVisible)
 
     play(EngineClient(launch), scene)

@@ -10,6 +10,7 @@ from app.desktop.folders import Folders
 from app.views.chat_pane import ChatPane
 from app.views.main_window import MainWindow
 from engine.contracts import Engine, Role
+from engine.host.client import EngineClient
 from tests.fakes.scripted_engine import ScriptedEngine, ScriptedGeneration
 
 E = TypeVar("E", bound=Engine)
@@ -67,7 +68,8 @@ async def open_window(folders: Folders, engine: E) -> AsyncIterator[OpenWindow[E
     """The window on the screen with its first tab; closed at the end."""
     window = MainWindow()
     window.show()
-    async with running(window, folders, engine) as app:
+    restart = engine.restart if isinstance(engine, EngineClient) else None
+    async with running(window, folders, engine, restart) as app:
         await until(lambda: window.current_pane is not None)
         yield OpenWindow(window, app, engine)
         window.close()
