@@ -25,9 +25,9 @@ L15 A callback gets a batch of its own, as immutable as an event.
 L16 The copy is made when `commit` is called, not when there is room.
 
 Scheduler:
-L17 A burst of admissions lasts at most as many turns as the batch has rows.
+L17 A burst in which nothing moves lasts a bounded number of turns, and every turn of one lets the loop run.
 L18 Tasks that a group cannot run do not count.
-L19 A hold that comes while the device is waited for starts the turn anew, with a prune.
+L19 A hold that comes while the device is waited for, and keeps something back, starts the turn anew, with a prune.
 L20 A close during preparation keeps the active rows from being advanced once more.
 L21 Kept: an error that is no row's own ends the driver; `fail_all` obliges the group to refuse what comes later.
 L22 Kept: the device is held as long as there is work. A wait for it is the group's to end when it closes.

@@ -20,8 +20,8 @@ class TokenBatch(msgspec.Struct, frozen=True):
 
     def split(self, size: int) -> Sequence["TokenBatch"]:
         """Consecutive parts of at most `size` tokens, each with its share; none for an empty batch."""
-        if 0 < len(self.token_ids) <= size:
-            return (self,)
+        if len(self.token_ids) <= size:
+            return (self,) if self.token_ids else ()
         return [self._part(slice(start, start + size)) for start in range(0, len(self.token_ids), size)]
 
     def _part(self, tokens: slice) -> "TokenBatch":

@@ -23,7 +23,7 @@ class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
     idle_timeout_ms: float | None = None
 
     def __post_init__(self) -> None:
-        if self.max_queued_events < 1 or self.max_queued_tokens < 1:
+        if not (self.max_queued_events >= 1 and self.max_queued_tokens >= 1):  # so that NaN is refused, too
             raise ValueError("a session needs room for one event of one token")
         if self.max_top_logprobs < 0:
             raise ValueError("max_top_logprobs cannot be negative")

@@ -18,8 +18,8 @@ def is_closed(group: ExecutionGroup) -> bool:
 
 
 def became_held(group: ExecutionGroup, held: bool) -> bool:
-    """A hold came while the device was waited for: what was read before the wait is out of date."""
-    return group.admission_held and not held
+    """A hold came while the device was waited for, and something might begin that was not held before."""
+    return group.admission_held and not held and (group.queued > 0 or has_task(group))
 
 
 def has_task(group: ExecutionGroup) -> bool:

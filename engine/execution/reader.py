@@ -19,15 +19,21 @@ class SessionReader:
         self._idle = idle
         self._start = start
         self._close = close
+        self._entering = False
+        """A read is on its way to the queue: what it calls there must not read."""
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionEvent:
-        if self._queue.has_reader:
+        if self._entering or self._queue.has_reader:
             raise RefusedError(Refusal.CONCURRENT_NEXT)
-        self._idle.stop()
-        self._start()
+        self._entering = True
+        try:
+            self._idle.stop()
+            self._start()
+        finally:
+            self._entering = False
         try:
             await self._queue.filled()
             event = self._queue.take_nowait()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Final
 
 from engine.contracts import Clock, ExecutionGroup
 from engine.execution.leases import Leases
@@ -21,6 +22,9 @@ from engine.execution.policy import (
 )
 from engine.execution.refusals import Refusal, RefusedError
 from engine.runtime.disposal import dispose_all
+
+MAX_IDLE_BURSTS: Final = 32
+"""So many turns in a row may ask for an admission that does not take, before the rows in the batch go on."""
 
 
 async def one_turn_of_the_loop() -> None:
@@ -67,7 +71,7 @@ class _Driver:
         self._yield_after_preparation = yield_after_preparation
         self._give_way = give_way
         self._yielded_at_ms = 0.0
-        self._bursts = 0
+        self._idle_bursts = 0
 
     async def take_turns(self) -> None:
         """Take one turn after the other. `continue` means: look at everything anew."""
@@ -92,8 +96,7 @@ class _Driver:
     async def _drive_rows(self, held: bool) -> None:
         """The part of a turn that admits, prepares and decodes. `return` means: the next turn, at once."""
         group = self._group
-        if may_admit(group, held):
-            group.admit_next()
+        moved = may_admit(group, held) and group.admit_next()
         self._grow_preparation(held)
         if (demand := mixed_demand(group)) is not None:
             await group.advance_mixed(mixed_budget(group, demand))
@@ -102,8 +105,9 @@ class _Driver:
         if was_preparing and await self._prepare():
             return await self._yield()
         closed_meanwhile = was_preparing and is_closed(group)
-        if self._may_burst(held):
-            return None
+        if self._may_burst(held, moved or was_preparing):
+            # A group whose units never suspend would otherwise keep the loop for as long as rows are queued.
+            return await one_turn_of_the_loop()
         if group.active > 0 and not closed_meanwhile:
             await self._advance()
         if not may_keep_the_loop(group, self._clock.now_ms() - self._yielded_at_ms):
@@ -131,15 +135,16 @@ class _Driver:
             self._yield_after_preparation and is_first_row_alone(group, active_before)
         )
 
-    def _may_burst(self, held: bool) -> bool:
-        """Fill the batch before it is advanced, in no more turns in a row than it has rows.
+    def _may_burst(self, held: bool, moved: bool) -> bool:
+        """Fill the batch before it is advanced. `moved`: this turn admitted or prepared something.
 
-        Without that bound, admissions that do not take would starve the active rows and the loop.
+        An admission that does not take is asked again only so often: without that bound the active rows would starve.
         """
         group = self._group
-        wanted = may_admit(group, held) and self._bursts < group.max_active
-        self._bursts = self._bursts + 1 if wanted and group.can_burst() else 0
-        return self._bursts > 0
+        self._idle_bursts = 0 if moved else self._idle_bursts
+        wanted = may_admit(group, held) and self._idle_bursts < MAX_IDLE_BURSTS and group.can_burst()
+        self._idle_bursts = self._idle_bursts + 1 if wanted else 0
+        return wanted
 
     async def _advance(self) -> None:
         try:
@@ -148,6 +153,5 @@ class _Driver:
             self._group.fail_active(error)
 
     async def _yield(self) -> None:
-        self._bursts = 0
         self._yielded_at_ms = self._clock.now_ms()
         await self._give_way()

@@ -71,7 +71,9 @@ class SessionPlayer:
 
     def unhandled(self, _loop: asyncio.AbstractEventLoop, context: Json) -> None:
         """The loop's exception handler: an error that reached nobody."""
-        self._record.add("unhandled", "rejection", error=error_kind(context["exception"]))
+        self._record.add(
+            "unhandled", "rejection", error=error_kind(context.get("exception") or RuntimeError(context["message"]))
+        )
 
     async def _construct(self) -> Json:
         self._session = self._new_session()
@@ -165,7 +167,6 @@ class SessionPlayer:
 
     def _operation(self, action: Json) -> Any:
         """Perform what is done at once; return the rest of an action that takes time."""
-        session = self._given_session()
         match action["do"]:
             case "iterator":
                 return self._take_iterator(action.get("as", "main"))
@@ -178,9 +179,9 @@ class SessionPlayer:
                 return self._leave(self._record.open("throw"), leaving)
             case "cancel":
                 reason = {"reason": action["reason"]} if "reason" in action else {}
-                return self._controlled(self._record.open("cancel"), session.cancel(**reason))
+                return self._controlled(self._record.open("cancel"), self._given_session().cancel(**reason))
             case "close":
-                return self._controlled(self._record.open("close"), session.close())
+                return self._controlled(self._record.open("close"), self._given_session().close())
             case "external_cancel":
                 assert self._external is not None, "no outside cancellation in this scenario"
                 return self._external.cancel(action["reason"])

@@ -12,7 +12,10 @@ from tests.engine.conformance.rows_adapter import play_rows
 from tests.engine.conformance.scheduler_adapter import play_scheduler
 from tests.engine.conformance.session_adapter import play_session
 
-FOLDER = Path(os.environ.get("CONFORMANCE_DIR") or Path(__file__).parent / "scenarios")
+HERE = Path(__file__).parent
+FOLDERS = (
+    [Path(os.environ["CONFORMANCE_DIR"])] if os.environ.get("CONFORMANCE_DIR") else [HERE / "scenarios", HERE / "more"]
+)
 PLAYERS = {"session": play_session, "scheduler": play_scheduler, "row_sampling": play_rows}
 
 # Its subject, the order of the checks, holds: see `test_decisions`. But its script leaves a publication blocked when
@@ -22,7 +25,7 @@ RECORDS_A_DEFECT_ASIDE = {"session_overlap_checked_first"}
 
 def scenarios() -> list[Any]:
     """One case a file."""
-    return [_case(path) for path in sorted(FOLDER.rglob("*.json"))]
+    return [_case(path) for folder in FOLDERS for path in sorted(folder.rglob("*.json"))]
 
 
 def _case(path: Path) -> Any:

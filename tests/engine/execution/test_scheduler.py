@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from engine.execution.refusals import Refusal, RefusedError
-from engine.execution.scheduler import drive
+from engine.execution.scheduler import MAX_IDLE_BURSTS, drive
 from engine.runtime.clock import AsyncioClock
 from tests.engine.execution.fake_group import FakeGroup
 from tests.engine.execution.fakes import ManualClock, settle
@@ -49,10 +49,10 @@ async def test_l17_active_rows_go_on_while_admissions_do_not_take() -> None:
     await drive(group, ManualClock())
 
     assert group.calls.count("advance") == 4
-    # Three turns of the burst, as many as the batch has rows, then the turn that advances.
+    # So many turns of the burst in which nothing moves, then the turn that advances.
     first = group.calls.index("advance")
-    assert group.calls[:first].count("prune_cancelled") == 4
-    assert group.calls[:first].count("can_burst") == 3
+    assert group.calls[:first].count("prune_cancelled") == MAX_IDLE_BURSTS + 1
+    assert group.calls[:first].count("can_burst") == MAX_IDLE_BURSTS
 
 
 async def test_l17_every_yield_lets_a_burst_begin_anew() -> None:
