@@ -149,7 +149,7 @@ class ChatPresenter:
         """The tab is gone: keep the draft, end the session, and return when nothing of it runs. Idempotent."""
         self._view = Nobody()
         self._board.close()
-        self._draft.keep()
+        self._draft.close()
         if self._answer is not None:
             await self._answer.close()
         await self._finished.wait()

@@ -20,12 +20,21 @@ class DraftKeeper:
         self._clock = clock
         self._stored = stored
         self._timer: Timer | None = None
+        self._closed = False
         self.draft = conversation.draft
 
     def change(self, draft: str) -> None:
+        """Store `draft` soon; what a screen says that outlives its chat is ignored."""
+        if self._closed:
+            return
         self.draft = draft
         if self._timer is None:
             self._timer = self._clock.call_later(KEEP_AFTER_MS, self.keep)
+
+    def close(self) -> None:
+        """Store it now and for good."""
+        self.keep()
+        self._closed = True
 
     def keep(self) -> None:
         """Store it now. A draft that cannot be stored stays in the composer and is tried again with the next change."""

@@ -22,7 +22,7 @@ class FinishReason(enum.StrEnum):
     CONTEXT_FULL = "context_full"
 
 
-class GenerationResult(msgspec.Struct, frozen=True, kw_only=True, tag="generation"):
+class GenerationResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="generation"):
     """The figures of a finished answer. Times are seconds of the engine's clock.
 
     `cached_tokens` of the `prompt_tokens` came from stored work. `seed` reproduces the draw. `first_token_seconds` runs

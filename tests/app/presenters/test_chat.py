@@ -181,3 +181,15 @@ async def test_a_reopened_chat_shows_the_same_messages_with_the_same_logprobs(
     assert reopened.texts == view.texts
     assert reopened.last.logprobs == view.last.logprobs
     assert reopened.selected == STARTER.id
+
+
+async def test_what_a_screen_says_after_its_chat_was_closed_changes_nothing(
+    chat: ChatPresenter, services: Services, clock: ManualClock
+) -> None:
+    chat.change_draft("a thought")
+    await chat.close()
+    chat.change_draft("a key that was still on its way")
+    clock.advance(1000)
+
+    assert chat.chat_id is not None
+    assert Conversation(services.store, chat.chat_id).draft == "a thought"
