@@ -16,7 +16,7 @@ from engine.text.tags import TagSyntax, opens_thinking
 from engine.text.tokens import TokenCodec
 
 MAX_PROMPT_CHARACTERS: Final = 4_000_000
-"""About a million tokens. Up to there no single call holds the interpreter lock for 50 ms."""
+"""About a million tokens. Reading the ids of so long a prompt holds the interpreter lock for 30 to 120 ms."""
 
 
 @dataclass(frozen=True, slots=True)
