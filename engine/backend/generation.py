@@ -113,9 +113,13 @@ class GenerationPlan:
                 forced_prefix=request.forced_prefix,
             )
         )
-        opens_thinking = self._fitted.prompt.opens_thinking
+        prompt = self._fitted.prompt
         assembler = MessageAssembler(
-            text, stop=request.stop, opens_thinking=opens_thinking, continues=request.continue_last
+            text,
+            stop=request.stop,
+            opens_thinking=prompt.opens_thinking,
+            closes_by_spelling=prompt.closes_by_spelling,
+            continues=request.continue_last,
         )
         at_limit = FinishReason.CONTEXT_FULL if self.output_token_limit == self._room else FinishReason.MAX_TOKENS
         return GenerationRun(row, assembler, seed, self._fitted, at_limit, self._stopwatch, self._let_go)

@@ -65,12 +65,15 @@ class MessageAssembler:
         *,
         stop: Sequence[str] = (),
         opens_thinking: bool = False,
+        closes_by_spelling: bool = False,
         continues: bool = False,
     ) -> None:
         """`continues`: the text goes on with one the user sees already, so its leading space is kept."""
         self._tokens = text_model
         self._decoder = TokenDecoder(text_model, continues=continues)
-        self._splitter = PartSplitter(text_model.syntax, opens_thinking=opens_thinking)
+        self._splitter = PartSplitter(
+            text_model.syntax, opens_thinking=opens_thinking, closes_by_spelling=closes_by_spelling
+        )
         self._stops = StopMatcher(stop)
         self._logprobs: deque[TokenLogprobs | None] = deque()
         self._cells: deque[_Cell] = deque()

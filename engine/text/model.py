@@ -12,7 +12,7 @@ from engine.text.chat import ChatRenderer
 from engine.text.ends import read_end_ids
 from engine.text.files import damaged
 from engine.text.folder import TextFiles
-from engine.text.tags import TagSyntax, opens_thinking
+from engine.text.tags import TagSyntax, closes_by_spelling, opens_thinking
 from engine.text.tokens import TokenCodec
 
 MAX_PROMPT_CHARACTERS: Final = 4_000_000
@@ -21,10 +21,13 @@ MAX_PROMPT_CHARACTERS: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class EncodedPrompt:
-    """A prompt as token ids. `opens_thinking`: the template has opened the thinking, the model only closes it."""
+    """A prompt as token ids. `opens_thinking`: the template has opened the thinking, the model only closes it, and
+    `closes_by_spelling`: with a tag that is no token of its own.
+    """
 
     token_ids: tuple[int, ...]
     opens_thinking: bool = False
+    closes_by_spelling: bool = False
 
 
 class TextModel:
@@ -111,7 +114,11 @@ class TextModel:
             prompt = EncodedPrompt(self._encode_raw("".join(message.content for message in messages)))
         else:
             rendered = self._chat.render(messages, thinking=thinking, continue_last=continue_last)
-            prompt = EncodedPrompt(tuple(self._codec.encode_rendering(rendered)), opens_thinking(rendered))
+            prompt = EncodedPrompt(
+                tuple(self._codec.encode_rendering(rendered)),
+                opens_thinking(rendered),
+                closes_by_spelling(rendered, self._codec.syntax),
+            )
         if not prompt.token_ids:
             raise ProblemError(Problem(code="prompt_empty", sentence="There is no text to begin with."))
         return prompt

@@ -37,7 +37,8 @@ class PartSplitter:
     `runs` grows in order; text after `decided` is held back, because it may become a tag.
     """
 
-    def __init__(self, syntax: TagSyntax, *, opens_thinking: bool) -> None:
+    def __init__(self, syntax: TagSyntax, *, opens_thinking: bool, closes_by_spelling: bool = False) -> None:
+        """`closes_by_spelling`: the prompt's own opening has no closing token, whatever other tags are tokens."""
         self.runs: deque[Run] = deque()
         self.decided = 0
         self.part = Part.THINKING if opens_thinking else Part.ANSWER
@@ -45,6 +46,7 @@ class PartSplitter:
         self._pair: TagPair | None = None
         self._depth = 1
         self._opened_by_prompt = opens_thinking
+        self._closes_by_token = syntax.closes_thinking_by_token and not closes_by_spelling
         self._at_start = True
         self._space = 0
         self._pending = ""
@@ -199,7 +201,7 @@ class PartSplitter:
         if self.part is Part.ANSWER:
             at_line = self._line.is_blank and not self._line.in_fence and not self._line.in_backticks
             return self._tags.openings(thinking=self._at_start, tools=at_line)
-        if self._pair is None and self._syntax.closes_thinking_by_token:
+        if self._pair is None and self._closes_by_token:
             return ()
         return self._tags.of_pair(self._pair)
 

@@ -144,6 +144,18 @@ def opens_thinking(rendered: str) -> bool:
     return rendered[-_PROMPT_END:].rstrip().endswith(_THINKING_BEGINS)
 
 
+def closes_by_spelling(rendered: str, syntax: TagSyntax) -> bool:
+    """Whether the thinking that a prompt's end opens is closed by a tag that this model can only spell out.
+
+    A tokenizer may own the tags of another family than the one its template uses.
+    """
+    end = rendered[-_PROMPT_END:].rstrip()
+    return any(
+        pair.part is Part.THINKING and end.endswith(pair.opening) and pair.closing in syntax.spelled_closings
+        for pair in PAIRS
+    )
+
+
 def spelled_tags() -> Iterable[str]:
     """Every tag's spelling."""
     for pair in PAIRS:
