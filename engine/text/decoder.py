@@ -39,6 +39,9 @@ class TokenDecoder:
 
     Special tokens have no text and do not disturb a character around them. When the text `continues` one that was
     there before, nothing is dropped at its beginning. Cost is linear in the bytes.
+
+    A run of SentencePiece byte tokens that is invalid in part keeps its readable characters. The tokenizers library
+    marks every byte of such a run, but it knows the whole run; a character shown here is never taken back.
     """
 
     def __init__(self, tokens: TokenBytes, *, continues: bool) -> None:

@@ -150,10 +150,8 @@ def closes_by_spelling(rendered: str, syntax: TagSyntax) -> bool:
     A tokenizer may own the tags of another family than the one its template uses.
     """
     end = rendered[-_PROMPT_END:].rstrip()
-    return any(
-        pair.part is Part.THINKING and end.endswith(pair.opening) and pair.closing in syntax.spelled_closings
-        for pair in PAIRS
-    )
+    opened = (pair for pair in PAIRS if pair.part is Part.THINKING and end.endswith(pair.opening + pair.label))
+    return any(pair.closing in syntax.spelled_closings for pair in opened)
 
 
 def spelled_tags() -> Iterable[str]:

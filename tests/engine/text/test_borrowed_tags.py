@@ -34,6 +34,12 @@ def test_thinking_opened_with_a_spelled_tag_is_closed_with_its_spelled_end(tmp_p
     assert parts[Part.ANSWER].strip() == "The answer is 4."
 
 
+def test_thinking_opened_with_a_spelled_tag_with_a_label_is_closed_with_its_spelled_end(tmp_path: Path) -> None:
+    parts = split(tmp_path, "<|channel>thought\n", "reason<channel|>The answer is 4.")
+
+    assert parts == {Part.THINKING: "reason", Part.ANSWER: "The answer is 4."}
+
+
 def test_thinking_opened_with_a_token_is_still_closed_by_its_token_alone(tmp_path: Path) -> None:
     parts = split(tmp_path, "[THINK]", "a </think> b[/THINK]c")
 
